@@ -1,0 +1,106 @@
+// Package cli is the command line: one file a command, with its flags, its
+// wiring and its exit codes. Nothing below it knows a flag.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// streams are the three standard streams a command may use.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// exitError ends a command with a code of its own. A nil cause prints nothing:
+// the command has already said what there was to say.
+type exitError struct {
+	code  int
+	cause error
+}
+
+func (e *exitError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.cause.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.cause }
+
+// usageError is a wrong command line: the message, then the usage, on stderr.
+type usageError struct{ error }
+
+func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
+
+// usageExit holds the commands whose usage errors do not end with 1 (decision
+// C1): where 1 is a verdict, a wrong flag must not read as one.
+const usageExit = "usage-exit"
+
+// Main runs the command line args (without the program's name) and returns the
+// exit code. Exit codes are API; each command documents its own.
+func Main(args []string, in io.Reader, out, errw io.Writer) int {
+	root := newRoot(streams{in: in, out: out, err: errw})
+	root.SetArgs(args)
+	cmd, err := root.ExecuteC()
+	return exitCode(cmd, err, errw)
+}
+
+func exitCode(cmd *cobra.Command, err error, errw io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		if exit.cause != nil {
+			fmt.Fprintf(errw, "error: %v\n", exit.cause)
+		}
+		return exit.code
+	}
+	fmt.Fprintf(errw, "error: %v\n", err)
+	if _, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprint(errw, cmd.UsageString())
+		for c := cmd; c != nil; c = c.Parent() {
+			if c.Annotations[usageExit] == "2" {
+				return 2
+			}
+		}
+	}
+	return 1
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "aegis",
+		Short:         "Decide, contain and record what an AI agent's tools do",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command: %s", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(
+		newVersion(s),
+	)
+	return root
+}
+
+// takesNoArgs refuses positional arguments in the words of the command.
+func takesNoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, got %s", cmd.Name(), strings.Join(args, " "))
+	}
+	return nil
+}
