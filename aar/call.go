@@ -1,5 +1,10 @@
 package aar
 
+import (
+	"errors"
+	"slices"
+)
+
 // Call is the handle of one Call that has its intent on record. It gets
 // exactly one outcome, whatever happens: the first of End, Release and the
 // Writer's Close decides it.
@@ -14,6 +19,17 @@ type Call struct {
 // ID is the call_id, `call-1` for the first Call of a Session.
 func (c *Call) ID() string { return c.intent.CallID }
 
+// ToolID is the tool_id as it is recorded.
+func (c *Call) ToolID() string { return c.intent.ToolID }
+
+// Know replaces what the record will say if nothing ends the Call; its
+// execution is then that of the abandonment.
+func (c *Call) Know(known Outcome) {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.known = known
+}
+
 // Durable returns nil once the intent is durable. The request must not be
 // forwarded before. Many Calls may wait at once; one sync serves them all.
 func (c *Call) Durable() error { return c.w.syncTo(c.at) }
@@ -21,28 +37,38 @@ func (c *Call) Durable() error { return c.w.syncTo(c.at) }
 // End writes the outcome. The handle supplies call_id, tool_id and
 // request_digest; the Writer the members of the Chain. If the sink refuses the
 // Line, End returns its error, keeps the outcome and retries it before the next
-// Line. A second End does nothing.
+// Line. An outcome that is no Line at all, such as one with text that is not
+// UTF-8, is an error too: the record then says that it could not be written. A
+// second End does nothing.
 func (c *Call) End(outcome Outcome) error {
-	w := c.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
 	if c.ended {
 		return nil
 	}
+	return c.end(outcome)
+}
+
+// end is End for the holder of w.mu, and for a Call that has not ended.
+func (c *Call) end(outcome Outcome) error {
+	w := c.w
 	c.ended = true
-	for i, open := range w.open {
-		if open == c {
-			w.open = append(w.open[:i], w.open[i+1:]...)
-			break
-		}
-	}
+	w.open = slices.DeleteFunc(w.open, func(open *Call) bool { return open == c })
 	line := c.outcome(outcome)
-	if _, err := w.append(line); err != nil {
+	_, err := w.append(line)
+	failed := err
+	if _, never := errors.AsType[*LineError](err); never {
+		bare := Unevaluated(outcome.PolicySetHash)
+		bare.Execution.Reason = "the outcome could not be written"
+		line = c.outcome(bare)
+		_, failed = w.append(line)
+	}
+	if failed != nil {
 		w.unplaced = append(w.unplaced, line)
-		return err
+		return failed
 	}
 	w.syncSoon()
-	return nil
+	return err
 }
 
 // Release ends the Call if nothing else has: as `session abandoned`, or, when

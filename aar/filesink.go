@@ -29,7 +29,7 @@ type FileSink struct {
 // errors a caller may want to tell apart are *[LockedError] and *[TornError].
 func OpenFile(path string) (*FileSink, error) {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("record %s: %w", path, err)
 	}
 	_, err := os.Lstat(path)
@@ -40,11 +40,27 @@ func OpenFile(path string) (*FileSink, error) {
 // CreateFile makes a record file of its own name in the directory dir: one
 // file a Session, so that no Session waits for another one's lock.
 func CreateFile(dir string) (*FileSink, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("record %s: %w", dir, err)
 	}
 	name := fmt.Sprintf("%s-%s.aarl", time.Now().UTC().Format("20060102T150405Z"), rand.Text()[:8])
 	return openFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL, true)
+}
+
+// makeDir makes dir, mode 0700, with what it lies in, and makes each new name
+// durable: a synced file in a directory that is lost is lost.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDir(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
 }
 
 func openFile(path string, flags int, fresh bool) (*FileSink, error) {
@@ -137,7 +153,7 @@ func lastRow(f io.ReaderAt, size int64) (row []byte, start int64, err error) {
 	var tail []byte // the file from start on
 	start = size
 	for start > 0 {
-		n := min(start, 64<<10)
+		n := min(start, max(64<<10, int64(len(tail)))) // doubling, so that a long row is not copied per chunk
 		chunk := make([]byte, n, int(n)+len(tail))
 		if _, err := f.ReadAt(chunk, start-n); err != nil {
 			return nil, 0, err

@@ -71,7 +71,7 @@ func GenerateSigningKey(path string, force bool) (*SigningKey, error) {
 	var seed [ed25519.SeedSize]byte
 	rand.Read(seed[:]) // never fails (crypto/rand)
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("signing key %s: %w", path, err)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -1,9 +1,6 @@
 package aar
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // MaxListed bounds each list of a [Report]. Counts go on.
 const MaxListed = 1 << 16
@@ -159,21 +156,24 @@ func (r *Report) Headline() string {
 	return "Verified (pinned)"
 }
 
-// String is the report as `aegis verify` prints it, a line for each fact. Text
-// out of the file is as it stood there: escape it before a terminal sees it.
-func (r *Report) String() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, r.Headline())
+// Text is the report as `aegis verify` prints it, a string for each line. Text
+// out of the file is as it stood there, line ends included: escape each string
+// before a terminal sees it.
+func (r *Report) Text() []string {
+	lines := []string{r.Headline()}
 	for _, id := range r.Keys {
-		fmt.Fprintf(&b, "key_id %s\n", id)
+		lines = append(lines, "key_id "+id.String())
 	}
 	if r.Coverage != nil {
-		fmt.Fprintf(&b, "coverage session %d seq %d\n", r.Coverage.Session, r.Coverage.Seq)
+		lines = append(lines, fmt.Sprintf("coverage session %d seq %d", r.Coverage.Session, r.Coverage.Seq))
 	}
 	if r.Reason != nil && r.Reason.Code == UnanchoredTail {
 		for _, id := range r.InFlight {
-			fmt.Fprintf(&b, "in_flight %s\n", id)
+			lines = append(lines, "in_flight "+id)
 		}
 	}
-	return b.String()
+	return lines
 }
+
+// String is the Headline.
+func (r *Report) String() string { return r.Headline() }

@@ -75,7 +75,7 @@ func TestPublishedVerdicts(t *testing.T) {
 				file = readVector(t, name)
 			}
 			report := mustVerify(t, file, trust...)
-			got := fmt.Sprintf("%sexit %d\n", report, report.Verdict.ExitCode())
+			got := fmt.Sprintf("%s\nexit %d\n", strings.Join(report.Text(), "\n"), report.Verdict.ExitCode())
 			// What follows `not JSON: ` belongs to the JSON library of whoever reads.
 			got = regexp.MustCompile(`not JSON: .*`).ReplaceAllString(got, "not JSON: <text of the JSON library>")
 			if got != want {

@@ -28,14 +28,14 @@ type VerifyOptions struct {
 //
 // An error means that the record could not be read (or ctx ended), and there
 // is no report: a read error, a line over [MaxLine] or a line that is not
-// UTF-8. Memory is bounded by a batch of lines plus 16 bytes for each decision
-// in the file and [MaxListed] entries for each list of the report.
+// UTF-8. Memory is bounded by a few batches of lines plus 16 bytes for each
+// decision in the file, 64 for each key and [MaxListed] entries for each list of the report.
 func Verify(ctx context.Context, r io.Reader, opts VerifyOptions) (*Report, error) {
 	workers := opts.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	w := walk{opts: opts, report: &Report{Pinned: opts.Pinned}, decided: map[[16]byte]struct{}{}, openCalls: map[string]Position{}}
+	w := walk{opts: opts, report: &Report{Pinned: opts.Pinned}, decided: map[[16]byte]struct{}{}, keys: map[KeyID]struct{}{}, openCalls: map[string]Position{}}
 	rows := newRowReader(r)
 	for batch, err := range batches(ctx, rows) {
 		if err != nil {
@@ -239,8 +239,10 @@ func (w *walk) assignKeys(batch []candidate) {
 	for i := range batch {
 		c := &batch[i]
 		if LineType(c.lineType.text) == TypeOpen {
-			w.key = nil
-			if public, err := ParsePublicKey(c.publicKey.text); err == nil {
+			public, err := ParsePublicKey(c.publicKey.text)
+			if err != nil {
+				w.key = nil
+			} else if w.key == nil || w.key.public != public {
 				w.key = newVerifier(public)
 			}
 		}

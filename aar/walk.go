@@ -22,6 +22,7 @@ type walk struct {
 	ended    bool // torn: nothing follows
 
 	decided   map[[16]byte]struct{} // approval ids, hashed
+	keys      map[KeyID]struct{}    // those in report.Keys
 	openCalls map[string]Position   // intents of this Session without their outcome
 }
 
@@ -126,7 +127,8 @@ func (w *walk) openSession(c *candidate, prev LineHash) {
 		return
 	}
 	id := c.key.public.ID()
-	if !slices.Contains(w.report.Keys, id) {
+	if _, again := w.keys[id]; !again {
+		w.keys[id] = struct{}{}
 		w.report.Keys = append(w.report.Keys, id)
 	}
 	if w.opts.Pinned && !slices.Contains(w.opts.Trust, c.key.public) {
@@ -178,9 +180,12 @@ func (w *walk) content(c *candidate) {
 	case TypeOutcome:
 		delete(w.openCalls, c.callID.text)
 	case TypeDecision:
+		if !c.approvalID.ok {
+			return // it decides nothing
+		}
 		sum := sha256.Sum256([]byte(c.approvalID.text))
 		id := [16]byte(sum[:])
-		if _, again := w.decided[id]; again && c.approvalID.ok {
+		if _, again := w.decided[id]; again {
 			w.fail(Reason{Code: DuplicateDecision, Session: at.Session, Seq: at.Seq, Found: c.approvalID.text})
 			return
 		}

@@ -72,10 +72,13 @@ func newSession(sink Sink, key *SigningKey) (*Writer, error) {
 	w.mu.Lock()
 	at, err := w.append(&Open{PublicKey: key.public, PrevSessionTail: sink.Tail()})
 	w.mu.Unlock()
+	if err == nil {
+		err = w.syncTo(at)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return w, w.syncTo(at)
+	return w, nil
 }
 
 // append places lines behind the Chain in one write and returns the number of
@@ -123,21 +126,27 @@ func (w *Writer) append(lines ...Line) (uint64, error) {
 	return w.appends, nil
 }
 
+// maxContent leaves a signature its room in [MaxLine].
+const maxContent = MaxLine - 1024
+
 // encode appends the canonical form of line to dst, signed if it is of the
-// signed set.
+// signed set. A *[LineError] says that the line can never be written.
 func (w *Writer) encode(dst []byte, line Line) ([]byte, error) {
 	signed, isSigned := line.(Signed)
 	if isSigned {
 		*signed.seal() = Seal{KeyID: &w.key.id}
 	}
 	text, err := json.Marshal(line)
-	if err != nil {
-		return nil, fmt.Errorf("%s line: %w", line.Type(), err)
+	if err == nil && len(text) > maxContent {
+		err = fmt.Errorf("longer than %d bytes", maxContent)
 	}
 	c := canonicalizers.Get().(*canonicalizer)
 	defer canonicalizers.Put(c)
-	if err := c.run(text); err != nil {
-		return nil, fmt.Errorf("%s line: %w", line.Type(), err)
+	if err == nil {
+		err = c.run(text)
+	}
+	if err != nil {
+		return nil, &LineError{Type: line.Type(), Reason: "cannot be written", Err: err}
 	}
 	if !isSigned {
 		return append(dst, c.out...), nil
@@ -195,12 +204,13 @@ func (w *Writer) syncSoon() {
 
 // ride is the sync of last resort for what no other sync took along.
 func (w *Writer) ride() {
-	w.mu.Lock()
-	at, closed := w.appends, w.closed
-	w.mu.Unlock()
+	// The timer goes first: an outcome appended from here on starts another.
 	w.syncMu.Lock()
 	w.timer = nil
 	w.syncMu.Unlock()
+	w.mu.Lock()
+	at, closed := w.appends, w.closed
+	w.mu.Unlock()
 	if !closed {
 		w.syncTo(at) // a failure poisons the Session: the next Line reports it
 	}
@@ -302,11 +312,9 @@ func (w *Writer) Close(end Close) error {
 		return ErrClosed
 	}
 	var errs []error
-	for _, c := range w.open {
-		c.ended = true
-		w.unplaced = append(w.unplaced, c.outcome(c.abandoned()))
+	for len(w.open) > 0 {
+		w.open[0].end(w.open[0].abandoned()) // what fails is tried once more below
 	}
-	w.open = nil
 	if len(w.unplaced) > 0 {
 		if _, err := w.append(); err != nil {
 			errs = append(errs, err)

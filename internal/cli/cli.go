@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ const usageExit = "usage-exit"
 func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	root := newRoot(streams{in: in, out: out, err: errw})
 	root.SetArgs(args)
-	cmd, err := root.ExecuteC()
+	cmd, err := root.ExecuteContextC(context.Background())
 	return exitCode(cmd, err, errw)
 }
 
@@ -92,7 +93,10 @@ func newRoot(s streams) *cobra.Command {
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
+		newKeygen(s),
+		newVerify(s),
 		newVersion(s),
+		newWrap(s),
 	)
 	return root
 }

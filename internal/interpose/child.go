@@ -1,0 +1,84 @@
+package interpose
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// Exit is how the child ended.
+type Exit struct {
+	Code   int    // its exit code, if Signal is empty
+	Signal string // the signal that ended it, `SIGKILL`
+	Number int    // that signal's number
+	// Early tells that the child ended of itself while the client was still there.
+	Early bool
+}
+
+// child is the server process, at the head of a process group of its own.
+type child struct {
+	cmd            *exec.Cmd
+	stdin          io.WriteCloser
+	stdout, stderr *os.File
+	exited         chan struct{} // closed when it has exited; its group may live on
+	reap           chan struct{} // close to have it reaped
+	reaped         chan struct{} // closed when exit is known
+	exit           Exit
+}
+
+// startChild runs argv with three pipes. argv[0] is looked up in PATH as a
+// shell would; nothing else is done to it.
+func startChild(argv []string) (*child, error) {
+	c := &child{
+		cmd:    exec.Command(argv[0], argv[1:]...),
+		exited: make(chan struct{}),
+		reap:   make(chan struct{}),
+		reaped: make(chan struct{}),
+	}
+	var err error
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	var outW, errW *os.File
+	if c.stdout, outW, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	defer outW.Close()
+	if c.stderr, errW, err = os.Pipe(); err != nil {
+		c.stdout.Close()
+		return nil, err
+	}
+	defer errW.Close()
+	c.cmd.Stdout, c.cmd.Stderr = outW, errW
+	ownGroup(c.cmd)
+
+	started := make(chan error)
+	go func() {
+		// The parent-death signal is tied to the thread that forked: this one
+		// lives as long as the child.
+		runtime.LockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		awaitExit(c.cmd.Process.Pid)
+		close(c.exited)
+		<-c.reap     // the group is addressed by the child's pid: keep it from being reused
+		c.cmd.Wait() // its error is the state that exitOf reads
+		c.exit = exitOf(c.cmd.ProcessState)
+		close(c.reaped)
+	}()
+	if err := <-started; err != nil {
+		c.stdout.Close()
+		c.stderr.Close()
+		if execErr, ok := err.(*exec.Error); ok {
+			err = execErr.Err
+		} else if pathErr, ok := err.(*os.PathError); ok {
+			err = pathErr.Err
+		}
+		return nil, err
+	}
+	return c, nil
+}

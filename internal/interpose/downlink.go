@@ -1,0 +1,120 @@
+package interpose
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/internal/wire"
+)
+
+// downlink reads the child until its stdout ends.
+func (s *Session) downlink(r *wire.Reader) {
+	defer s.outlet.end()
+	for {
+		f, err := r.Next()
+		if err != nil {
+			if framing, ok := errors.AsType[*wire.FramingError](err); ok {
+				s.stop(fmt.Errorf("server: %w", framing))
+			}
+			return
+		}
+		select {
+		case s.heard <- struct{}{}:
+		default:
+		}
+		s.server.saw(r.Framing())
+		if !s.sameFraming() {
+			return
+		}
+		if f.OverCap {
+			if s.longAnswer(r, f) != nil {
+				return
+			}
+			continue
+		}
+		if !s.ledger.empty() && !f.Blank() {
+			s.childFrame(f.Body, wire.Classify(f.Body))
+		}
+		s.outlet.write(f.Raw)
+	}
+}
+
+// childFrame records the outcome of every call that the frame answers, before
+// a byte of it reaches the client.
+func (s *Session) childFrame(body []byte, m wire.Message) {
+	var digest *aar.ResponseDigest
+	answered := func(id wire.ID) {
+		if !id.Present() {
+			return
+		}
+		if c := s.ledger.take(id); c != nil {
+			if digest == nil {
+				d := aar.DigestResponse(body)
+				digest = &d
+			}
+			s.answered(c, *digest)
+		}
+	}
+	if m.Class == wire.Exact {
+		for i := range m.Elements {
+			if e := &m.Elements[i]; e.Kind == wire.Response {
+				answered(e.ID)
+			}
+		}
+	} else if m.Kind == wire.Response {
+		answered(m.ID)
+	}
+}
+
+func (s *Session) answered(c *openCall, digest aar.ResponseDigest) {
+	o := c.known
+	o.Execution = aar.Execution{Status: aar.Success}
+	o.ResponseDigest = &digest
+	if t := c.forwarded.Load(); t != 0 {
+		ms := s.clock.millisecondsSince(t)
+		o.WallMS = &ms
+	}
+	s.end(c, o)
+}
+
+// longAnswer passes on a frame that is too long to hold. Its last chunk is kept
+// back until the outcome is written: an answer is none before its end.
+func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) error {
+	s.note("passed a server frame of more than %d bytes", s.cfg.MaxFrame)
+	s.outlet.mu.Lock()
+	defer s.outlet.mu.Unlock()
+	var scan wire.Scanner
+	hash := sha256.New()
+	body, held := f.Body, f.Raw
+	for {
+		scan.Write(body)
+		hash.Write(body)
+		var next []byte
+		err := r.Rest(func(chunk []byte) error {
+			next = append(next, chunk...)
+			return errOneChunk
+		})
+		if err != nil && err != errOneChunk {
+			return err
+		}
+		if len(next) == 0 {
+			break
+		}
+		s.outlet.writeHeld(held)
+		body, held = next, next
+		if r.Framing() == wire.Newline && next[len(next)-1] == '\n' {
+			body = next[:len(next)-1]
+		}
+	}
+	if m := scan.OverCap(); m.Kind == wire.Response && m.ID.Present() {
+		if c := s.ledger.take(m.ID); c != nil {
+			s.answered(c, aar.ResponseDigest(hash.Sum(nil)))
+		}
+	}
+	s.outlet.writeHeld(held)
+	return nil
+}
+
+var errOneChunk = errors.New("one chunk at a time")

@@ -1,0 +1,152 @@
+package interpose
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/internal/wire"
+)
+
+// MaxInFlight bounds the calls that wait for their answer. At the bound the
+// client is not read until one is answered.
+const MaxInFlight = 4096
+
+// openCall is a forwarded tools/call whose answer has not come.
+type openCall struct {
+	id        wire.ID
+	call      *aar.Call
+	known     aar.Outcome  // the verdict it is forwarded under
+	forwarded atomic.Int64 // when, in nanoseconds of the session's clock; 0 before
+	cancelled bool         // the client said so; guarded by ledger.mu
+}
+
+// ledger pairs answers with open calls.
+type ledger struct {
+	mu     sync.Mutex
+	room   *sync.Cond
+	open   map[string]*openCall // by the exact text of the id
+	order  []*openCall
+	closed bool
+	count  atomic.Int64
+}
+
+func newLedger() *ledger {
+	l := &ledger{open: map[string]*openCall{}}
+	l.room = sync.NewCond(&l.mu)
+	return l
+}
+
+// empty tells without a lock whether no answer is waited for.
+func (l *ledger) empty() bool { return l.count.Load() == 0 }
+
+// waitRoom blocks until n more calls fit, or the ledger is closed. A batch of
+// more than fit at all waits for an empty ledger.
+func (l *ledger) waitRoom(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.closed && len(l.order) > 0 && len(l.order)+n > MaxInFlight {
+		l.room.Wait()
+	}
+}
+
+// add opens a call. If its id is in flight already, the new call takes the
+// place of the old one, which is returned: no answer can be told apart.
+func (l *ledger) add(c *openCall) (superseded *openCall) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil // the session is over; the Writer ends what it still has open
+	}
+	key := string(c.id.Raw)
+	if old := l.open[key]; old != nil {
+		superseded = old
+		l.remove(old)
+	}
+	l.open[key] = c
+	l.order = append(l.order, c)
+	l.count.Add(1)
+	return superseded
+}
+
+// take closes the call that an answer with this id is for, nil if there is none.
+func (l *ledger) take(id wire.ID) *openCall {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.find(id)
+	if c != nil {
+		l.remove(c)
+	}
+	return c
+}
+
+// drop closes one call that will not be answered.
+func (l *ledger) drop(c *openCall) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[string(c.id.Raw)] == c {
+		l.remove(c)
+	}
+}
+
+// cancel notes that the client does not wait for this call any more. The call
+// stays open for a late answer.
+func (l *ledger) cancel(id wire.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.find(id); c != nil {
+		c.cancelled = true
+	}
+}
+
+// find looks for the exact text of the id, then for an equal JSON value if
+// exactly one open id has it. A number never equals a string.
+func (l *ledger) find(id wire.ID) *openCall {
+	if c := l.open[string(id.Raw)]; c != nil {
+		return c
+	}
+	var found *openCall
+	key := id.Key()
+	for _, c := range l.order {
+		if c.id.Key() == key {
+			if found != nil {
+				return nil
+			}
+			found = c
+		}
+	}
+	return found
+}
+
+func (l *ledger) remove(c *openCall) {
+	delete(l.open, string(c.id.Raw))
+	i := slices.Index(l.order, c)
+	l.order = slices.Delete(l.order, i, i+1)
+	l.count.Add(-1)
+	l.room.Signal()
+}
+
+// close takes all open calls, in call order, and ends every wait.
+func (l *ledger) close() []*openCall {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.room.Broadcast()
+	left := l.order
+	l.order, l.open = nil, map[string]*openCall{}
+	l.count.Store(0)
+	return left
+}
+
+// clock is the session's monotonic clock. Its zero is no valid time.
+type clock struct{ start time.Time }
+
+func newClock() clock { return clock{time.Now()} }
+
+func (c clock) now() int64 { return int64(time.Since(c.start)) + 1 }
+
+func (c clock) millisecondsSince(t int64) uint64 {
+	return uint64((c.now() - t) / int64(time.Millisecond))
+}

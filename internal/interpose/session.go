@@ -1,0 +1,187 @@
+package interpose
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/internal/wire"
+)
+
+// Recorder puts Calls on record; [aar.Writer] is one.
+type Recorder interface {
+	Begin(toolID string, request aar.RequestDigest, known aar.Outcome) (*aar.Call, error)
+	Record(toolID string, request aar.RequestDigest, outcome aar.Outcome) error
+}
+
+// DefaultMaxFrame is the longest client frame that is relayed, in bytes.
+const DefaultMaxFrame = 64 << 20
+
+// Config is what a Session is made of.
+type Config struct {
+	Client io.Reader // the client's messages
+	Answer io.Writer // what the client reads
+	Stderr io.Writer // the child's stderr as it comes, and notes of our own
+	Argv   []string  // the child's command, passed on as it is
+	// Signals ends the session, as if the terminal had been closed. May be nil.
+	Signals <-chan os.Signal
+
+	Recorder Recorder
+	// MaxFrame is the longest client frame in bytes; 0 means DefaultMaxFrame.
+	MaxFrame int
+
+	patience patience // zero means defaultPatience
+}
+
+// patience is how long a Session waits for whom.
+type patience struct {
+	silence time.Duration // for a child that says nothing after the client closed its stdin
+	drain   time.Duration // for the pipes of a child that has exited, and for one that closed its stdout to exit
+	term    time.Duration // from SIGTERM to SIGKILL, after silence
+	signal  time.Duration // from a signal of ours to SIGKILL
+}
+
+var defaultPatience = patience{
+	silence: 5 * time.Second,
+	drain:   2 * time.Second,
+	term:    5 * time.Second,
+	signal:  time.Second,
+}
+
+// Session is one run of the relay.
+type Session struct {
+	cfg    Config
+	clock  clock
+	notes  *pump
+	ledger *ledger
+	outbox *outbox
+	outlet *outlet
+	child  *child
+
+	client, server framingWatch
+
+	endOnce sync.Once
+	ending  chan struct{} // closed when something other than an EOF ends the session
+	cause   error         // why, nil for an orderly end; read after ending
+
+	clientDone chan struct{} // the client's stream has ended
+	answerGone chan struct{} // the client reads no more
+	heard      chan struct{} // the child said something
+	childQuiet chan struct{} // the child's stdout has ended
+	early      bool          // the child ended before the client did
+}
+
+// ErrStart wraps the error of a child that could not be started.
+var ErrStart = errors.New("could not spawn child")
+
+// Run relays until the session ends and the child is gone, and returns how the
+// child ended. All open Calls have their outcome on record then. The error is
+// nil if an end of stream or the child's exit ended the session, a
+// *[SignalError], a *[FramingMismatch] or a *wire.FramingError.
+func Run(cfg Config) (Exit, error) {
+	if cfg.MaxFrame == 0 {
+		cfg.MaxFrame = DefaultMaxFrame
+	}
+	if cfg.patience == (patience{}) {
+		cfg.patience = defaultPatience
+	}
+	s := &Session{
+		cfg:        cfg,
+		clock:      newClock(),
+		notes:      newPump(cfg.Stderr),
+		ledger:     newLedger(),
+		ending:     make(chan struct{}),
+		clientDone: make(chan struct{}),
+		answerGone: make(chan struct{}),
+		heard:      make(chan struct{}, 1),
+		childQuiet: make(chan struct{}),
+	}
+	defer s.notes.close(cfg.patience.drain)
+	child, err := startChild(cfg.Argv)
+	if err != nil {
+		return Exit{}, fmt.Errorf("%w `%s`: %w", ErrStart, cfg.Argv[0], err)
+	}
+	s.child = child
+	s.outbox = newOutbox(child.stdin, s.clock)
+	s.outlet = &outlet{to: cfg.Answer, failed: func() { close(s.answerGone) }}
+	return s.run()
+}
+
+func (s *Session) run() (Exit, error) {
+	var forward, readers sync.WaitGroup
+	forward.Go(func() {
+		s.outbox.run()
+		s.child.stdin.Close()
+	})
+	readers.Go(func() {
+		defer close(s.childQuiet)
+		s.downlink(wire.NewReader(s.child.stdout, s.cfg.MaxFrame))
+	})
+	readers.Go(func() { io.Copy(s.notes, s.child.stderr) })
+	// The client's reader may block for ever in a read that nothing can end;
+	// nobody waits for it.
+	go func() {
+		defer s.outbox.finish() // what the child sees comes after what supervise sees
+		defer close(s.clientDone)
+		s.uplink(wire.NewReader(s.cfg.Client, s.cfg.MaxFrame))
+	}()
+
+	unanswered := s.awaitEnd()
+	readersDone := make(chan struct{})
+	go func() { readers.Wait(); close(readersDone) }()
+	s.outbox.abort()
+	exit := s.seeOut(readersDone)
+	s.child.stdin.Close() // frees a write that the child does not take
+	forward.Wait()
+	s.settle(unanswered)
+	select {
+	case <-s.ending:
+		return exit, s.cause
+	default:
+		return exit, nil
+	}
+}
+
+// settle gives every call that is still open its outcome, in call order.
+func (s *Session) settle(reason string) {
+	for _, c := range s.ledger.close() {
+		why := reason
+		switch {
+		case c.forwarded.Load() == 0:
+			why = "not executed: the session ended before the request was forwarded"
+		case c.cancelled:
+			why = "cancelled by the client; no answer"
+		}
+		s.end(c, hostDenied(c.known, why))
+	}
+}
+
+// end writes an outcome. If the record does not take it, it is kept for retry
+// and the session goes on: the child has run, and hiding its answer undoes nothing.
+func (s *Session) end(c *openCall, o aar.Outcome) {
+	if err := c.call.End(o); err != nil {
+		s.note("the outcome of %s is not on record yet: %v", c.call.ID(), err)
+	}
+}
+
+func hostDenied(known aar.Outcome, reason string) aar.Outcome {
+	known.Execution = aar.Execution{Status: aar.HostDenied, Reason: reason}
+	return known
+}
+
+// stop ends the session at once. The first cause counts.
+func (s *Session) stop(cause error) {
+	s.endOnce.Do(func() {
+		s.cause = cause
+		close(s.ending)
+	})
+}
+
+// note writes a line of our own to stderr. It never blocks.
+func (s *Session) note(format string, a ...any) {
+	fmt.Fprintf(s.notes, "aegis wrap: "+format+"\n", a...)
+}

@@ -1,0 +1,145 @@
+package interpose
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// SignalError says that a signal to aegis ended the session.
+type SignalError struct{ Signal os.Signal }
+
+func (e *SignalError) Error() string { return fmt.Sprintf("session ended by signal %v", e.Signal) }
+
+// Number is the signal's number, for an exit code of 128 + n.
+func (e *SignalError) Number() int { return signalNumber(e.Signal) }
+
+// What the record says of calls that were forwarded and never answered.
+const (
+	childExited  = "child exited before responding"
+	clientClosed = "client closed stdin; child did not answer within the shutdown grace"
+	bySignal     = "session ended by signal"
+	byError      = "session ended by an error of the relay"
+)
+
+// awaitEnd returns once the child has exited or was made to, and why calls that
+// are still open got no answer.
+func (s *Session) awaitEnd() string {
+	clientDone, answerGone := s.clientDone, s.answerGone
+	var silence <-chan time.Time // runs once the client is gone
+	for {
+		select {
+		case <-s.child.exited:
+			s.early = silence == nil && !s.closedByClient()
+			return childExited
+		case <-s.childQuiet:
+			// It closed its stdout: nobody will hear of it again.
+			s.early = silence == nil && !s.closedByClient()
+			s.dismiss(s.cfg.patience.drain, s.child.terminate, s.cfg.patience.term)
+			return childExited
+		case sig := <-s.cfg.Signals:
+			s.stop(&SignalError{sig})
+		case <-s.ending:
+			if sig, ok := s.cause.(*SignalError); ok {
+				s.dismiss(0, func() { s.child.pass(sig.Signal) }, s.cfg.patience.signal)
+				return bySignal
+			}
+			s.dismiss(0, s.child.terminate, s.cfg.patience.signal)
+			return byError
+		case <-clientDone:
+			clientDone, silence = nil, time.After(s.cfg.patience.silence)
+		case <-answerGone:
+			answerGone, silence = nil, time.After(s.cfg.patience.silence)
+			s.outbox.finish()
+		case <-s.heard:
+			if silence != nil {
+				silence = time.After(s.cfg.patience.silence)
+			}
+		case <-silence:
+			s.dismiss(0, s.child.terminate, s.cfg.patience.term)
+			return clientClosed
+		}
+	}
+}
+
+// closedByClient tells whether the client's stream has ended, without waiting.
+func (s *Session) closedByClient() bool {
+	select {
+	case <-s.clientDone:
+		return true
+	default:
+		return false
+	}
+}
+
+// dismiss waits for the child to exit, then asks it to, then makes it. A
+// signal to aegis in the meantime cuts the waiting short.
+func (s *Session) dismiss(before time.Duration, ask func(), after time.Duration) {
+	if before > 0 && s.exitsWithin(before) {
+		return
+	}
+	ask()
+	if !s.exitsWithin(after) {
+		s.child.kill()
+	}
+}
+
+func (s *Session) exitsWithin(d time.Duration) bool {
+	select {
+	case <-s.child.exited:
+		return true
+	case sig := <-s.cfg.Signals:
+		s.stop(&SignalError{sig})
+		return false
+	case <-time.After(d):
+		return false
+	}
+}
+
+// seeOut lets the pipes of an exited child run dry, ends what is left of its
+// process group, reaps it and returns how it ended.
+func (s *Session) seeOut(readersDone <-chan struct{}) Exit {
+	s.drain()
+	s.child.kill()
+	close(s.child.reap)
+	// A process that left the group may hold the pipes open for ever.
+	exit := Exit{Signal: "SIGKILL", Number: 9}
+	select {
+	case <-s.child.reaped:
+		exit = s.child.exit
+	case <-time.After(s.cfg.patience.signal):
+		// Killed and not gone: the kernel holds it. Nothing more can be done.
+	}
+	s.child.stdout.Close()
+	s.child.stderr.Close()
+	select {
+	case <-readersDone:
+	case <-time.After(s.cfg.patience.signal / 5):
+		// A client that does not read holds the downlink in a write.
+	}
+	exit.Early = s.early
+	return exit
+}
+
+// drain waits until the child's stdout has ended and the client has taken all
+// of it. A client may take its time, as it may without us; a process that only
+// holds the pipe open, or a signal, ends the wait.
+func (s *Session) drain() {
+	patience, ending := s.cfg.patience.drain, s.ending
+	hurry := false
+	for {
+		select {
+		case <-s.childQuiet:
+			return
+		case sig := <-s.cfg.Signals:
+			s.stop(&SignalError{sig})
+		case <-ending:
+			ending, hurry = nil, true
+			patience = s.cfg.patience.signal / 5 // the whole end by a signal stays under 1.5 s
+		case <-time.After(patience):
+			if hurry || !s.outlet.busy() {
+				return
+			}
+		}
+	}
+}
