@@ -93,7 +93,11 @@ func newRoot(s streams) *cobra.Command {
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
+		newDemo(s),
+		newDemoServer(s),
 		newKeygen(s),
+		newPolicy(s),
+		newRecheck(s),
 		newVerify(s),
 		newVersion(s),
 		newWrap(s),

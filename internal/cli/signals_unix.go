@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,4 +19,27 @@ func survivePipe() func() {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGPIPE)
 	return func() { signal.Stop(caught) }
+}
+
+// reloadOn reloads the policy at each SIGUSR1 until stop is called. Nothing
+// watches the file: an agent with a tool that writes must not change its own
+// policy unseen.
+func (g *gate) reloadOn(w io.Writer) (stop func()) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-asked:
+				g.reload(w)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(asked)
+		close(done)
+	}
 }

@@ -53,10 +53,11 @@ func (f *recordFlags) sink() (*aar.FileSink, error) {
 
 func newWrap(s streams) *cobra.Command {
 	var record recordFlags
+	var policyPath string
 	var maxFrame int
 	cmd := &cobra.Command{
 		Use:   "wrap --audit PATH --signing-key PATH [flags] -- COMMAND [ARG...]",
-		Short: "Stand in front of an MCP server and record every tools/call",
+		Short: "Stand in front of an MCP server, record every tools/call and decide it",
 		Long: `Start COMMAND, an MCP server that speaks over stdin and stdout, and relay
 between it and whoever started aegis, byte for byte. Every tools/call leaves an
 intent in the record, durable before the server sees the call, and an outcome.
@@ -64,8 +65,11 @@ intent in the record, durable before the server sees the call, and an outcome.
 COMMAND and its arguments are passed on as they are; no shell is involved.
 Verify the record with: aegis verify --key <public key> PATH
 
-A client frame over --max-frame-bytes is refused: it cannot be judged. A call
-that cannot be put on record is refused too. Nothing else is.
+Without --policy a client frame over --max-frame-bytes and a call that cannot be
+put on record are refused, and nothing else. With --policy every tools/call is
+decided first: a refused one never reaches the server and is answered with error
+-32042. A frame that two JSON readers could take differently is refused too.
+SIGUSR1 reads the policy again; a file that does not load changes nothing.
 
 Exit: what COMMAND exits with; 128 + n if signal n ended it or aegis; at least 1
 if it ended before its client did; 1 for a usage error or if nothing could be
@@ -93,10 +97,21 @@ started.`,
 			case maxFrame < 1:
 				return usagef("--max-frame-bytes needs a size of at least 1")
 			}
-			return runWrap(s, record, interpose.Config{Argv: args, MaxFrame: maxFrame})
+			cfg := interpose.Config{Argv: args, MaxFrame: maxFrame}
+			if !cmd.Flags().Changed("policy") {
+				return runWrap(s, record, cfg)
+			}
+			g, err := newGate(policyPath)
+			if err != nil {
+				return err
+			}
+			cfg.Decider = g
+			defer g.reloadOn(s.err)()
+			return runWrap(s, record, cfg)
 		},
 	}
 	record.register(cmd)
+	cmd.Flags().StringVar(&policyPath, "policy", "", "decide every tools/call by the Policy Set in the file at `PATH`")
 	cmd.Flags().IntVar(&maxFrame, "max-frame-bytes", interpose.DefaultMaxFrame, "refuse client frames longer than this many `BYTES`")
 	return cmd
 }

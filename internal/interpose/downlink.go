@@ -103,10 +103,7 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) error {
 			break
 		}
 		s.outlet.writeHeld(held)
-		body, held = next, next
-		if r.Framing() == wire.Newline && next[len(next)-1] == '\n' {
-			body = next[:len(next)-1]
-		}
+		body, held = withoutLF(r, next), next
 	}
 	if m := scan.OverCap(); m.Kind == wire.Response && m.ID.Present() {
 		if c := s.ledger.take(m.ID); c != nil {

@@ -31,6 +31,8 @@ type Config struct {
 	Signals <-chan os.Signal
 
 	Recorder Recorder
+	// Decider enforces a Policy Set; nil only records.
+	Decider Decider
 	// MaxFrame is the longest client frame in bytes; 0 means DefaultMaxFrame.
 	MaxFrame int
 

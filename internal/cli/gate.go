@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/internal/interpose"
+	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/policy"
+)
+
+// gate lets the relay ask a Policy Set, and replaces the set on request.
+type gate struct {
+	path   string
+	engine *policy.Engine
+}
+
+func newGate(path string) (*gate, error) {
+	set, err := policy.Load(path)
+	if err != nil {
+		return nil, fmt.Errorf("could not load policy `%s`: %w", path, err)
+	}
+	return &gate{path: path, engine: policy.NewEngine(set)}, nil
+}
+
+// Decide implements [interpose.Decider].
+func (g *gate) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict) aar.PolicySetHash {
+	if len(calls) == 0 {
+		return g.engine.Set().Hash()
+	}
+	requests, answers := make([]policy.Request, len(calls)), make([]policy.Verdict, len(calls))
+	for i, c := range calls {
+		requests[i].Tool = c.Tool
+	}
+	hash, _ := g.engine.Decide(requests, answers)
+	for i, v := range answers {
+		verdicts[i] = interpose.Verdict{Policy: recorded(v), MatchedRule: v.MatchedRule}
+	}
+	return hash
+}
+
+// recorded is a verdict as the record spells it. The zero value denies.
+func recorded(v policy.Verdict) aar.Policy {
+	switch v.Status {
+	case policy.Allowed:
+		return aar.Policy{Status: aar.Allowed}
+	case policy.RateLimited:
+		return aar.Policy{Status: aar.RateLimited, Reason: v.Reason}
+	case policy.PendingApproval:
+		return aar.Policy{Status: aar.PendingApproval, ApprovalID: v.ApprovalID}
+	}
+	return aar.Policy{Status: aar.Denied, Reason: v.Reason}
+}
+
+// reload reads the policy file again. A set that does not load changes nothing.
+// Both are told.
+func (g *gate) reload(w io.Writer) {
+	was := g.engine.Set()
+	set, err := policy.Load(g.path)
+	if err != nil {
+		fmt.Fprintf(w, "aegis wrap: policy not reloaded, %s stays in force: %s\n", was.Fingerprint(), report.SafeText(err.Error()))
+		return
+	}
+	g.engine.Swap(set)
+	fmt.Fprintf(w, "aegis wrap: policy reloaded: %s replaces %s; policy_set_hash %s\n", set.Fingerprint(), was.Fingerprint(), set.Hash())
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/policy"
+	"github.com/spf13/cobra"
+)
+
+func newPolicy(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Check, try and explain a policy file",
+		Long: `Check, try and explain a policy file. Nothing is executed and nothing recorded.
+
+Exit codes: 0 all well; 1 a refusal, a lint error or a failed case; 2 a policy
+or another file could not be loaded, or the command line is wrong.`,
+		Annotations: map[string]string{usageExit: "2"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command: policy %s", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPolicyLint(s), newPolicyEval(s), newPolicyExplain(s), newPolicyTest(s))
+	return cmd
+}
+
+// loadPolicy loads a policy file for a command in which a policy that does not
+// load ends with 2.
+func loadPolicy(path string) (*policy.Set, error) {
+	set, err := policy.Load(path)
+	if err != nil {
+		return nil, &exitError{2, policyError("policy", path, err)}
+	}
+	return set, nil
+}
+
+// policyError tells why a file did not load, a fault a line.
+func policyError(what, path string, err error) error {
+	if !hasPosition(err) {
+		return errors.New(report.SafeText(err.Error()))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s does not load:", what, report.SafeText(path))
+	for line := range strings.Lines(err.Error()) {
+		b.WriteString("\n  " + report.SafeText(strings.TrimSuffix(line, "\n")))
+	}
+	return errors.New(b.String())
+}
+
+// hasPosition tells a file with faults in it from one that could not be read.
+func hasPosition(err error) bool {
+	faults, ok := errors.AsType[policy.LoadErrors](err)
+	return ok && faults[0].Line > 0
+}
+
+// takesOne refuses all but one positional argument.
+func takesOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		name := strings.TrimPrefix(cmd.CommandPath(), "aegis ")
+		switch len(args) {
+		case 0:
+			return usagef("%s requires <%s>", name, what)
+		case 1:
+			return nil
+		}
+		return usagef("%s takes one %s, got `%s`", name, what, strings.Join(args, "` and `"))
+	}
+}

@@ -1,0 +1,80 @@
+package interpose
+
+import (
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/internal/wire"
+)
+
+// unknownTool is the tool_id of a frame that may be a call of nobody knows which tool.
+const unknownTool = "<unknown>"
+
+// forwardCalls puts the calls of a frame on record and sends it on its way.
+func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
+	digest := aar.DigestRequest(f.Body)
+	p := parcel{raw: f.Raw}
+	p.undeliverable = func(err error) { s.refuseUnrecorded(p.calls, m.Elements, m.Batch, err) }
+	var superseded []*openCall
+	for i := range m.Elements {
+		e := &m.Elements[i]
+		if !e.IsCall {
+			continue
+		}
+		c, err := s.begin(e.Tool, digest, j.hash, j.verdicts[len(p.calls)])
+		if err != nil {
+			s.refuseUnrecorded(p.calls, m.Elements, m.Batch, err)
+			return
+		}
+		p.calls = append(p.calls, c)
+		if !e.ID.Present() {
+			s.end(c, hostDenied(c.known, "notification: no answer defined"))
+			continue
+		}
+		c.id = e.ID.Clone()
+		if old := s.ledger.add(c); old != nil {
+			superseded = append(superseded, old)
+		}
+	}
+	for _, old := range superseded {
+		s.end(old, hostDenied(old.known, "session abandoned"))
+	}
+	s.outbox.put(p)
+}
+
+// begin writes an intent with the verdict that the call is forwarded under.
+func (s *Session) begin(tool string, digest aar.RequestDigest, hash aar.PolicySetHash, v Verdict) (*openCall, error) {
+	call, err := s.cfg.Recorder.Begin(tool, digest, aar.Unevaluated(hash))
+	if err != nil {
+		return nil, err
+	}
+	grant := "wrap-passthrough-" + call.ID()
+	known := aar.Outcome{
+		PolicySetHash: hash,
+		Policy:        v.Policy,
+		// Nothing is minted here: the grant that denies all says so.
+		Capability:   aar.Capability{Status: aar.Granted, Grant: aar.Grant{GrantID: grant, ToolID: call.ToolID()}},
+		GrantID:      grant,
+		DecisionAxes: aar.Axes{MatchedRule: v.MatchedRule},
+	}
+	call.Know(known)
+	return &openCall{call: call, known: known}, nil
+}
+
+// forwardUnread passes on a frame that may be a call under some reading but
+// was not read as one. Which call, and what answers it, nobody can tell.
+func (s *Session) forwardUnread(f wire.Frame, m wire.Message) {
+	asked := []wire.Element{{IsCall: true, ID: m.ID}}
+	c, err := s.begin(unknownTool, aar.DigestRequest(f.Body), passThrough, Verdict{Policy: aar.Policy{Status: aar.Allowed}})
+	if err != nil {
+		s.refuseUnrecorded(nil, asked, false, err)
+		return
+	}
+	s.end(c, hostDenied(c.known, unread(m)+"; forwarded, its answer is not known"))
+	s.outbox.put(parcel{
+		raw:           f.Raw,
+		calls:         []*openCall{c},
+		undeliverable: func(err error) { s.refuseUnrecorded(nil, asked, false, err) },
+	})
+}
+
+// unread says in the record's words why a frame was not read.
+func unread(m wire.Message) string { return "ambiguous frame: " + m.Reason }

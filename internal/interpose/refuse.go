@@ -1,0 +1,166 @@
+package interpose
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/internal/wire"
+)
+
+// refuseCalls refuses a frame because of the verdict on one of its calls. It
+// goes as a whole: a batch cannot be thinned out without writing it anew.
+func (s *Session) refuseCalls(f wire.Frame, m wire.Message, j judgement) {
+	digest := aar.DigestRequest(f.Body)
+	codes := make(map[*wire.Element]Code, len(m.Elements))
+	n := 0
+	for i := range m.Elements {
+		e := &m.Elements[i]
+		if !e.IsCall {
+			continue
+		}
+		v := j.verdicts[n]
+		n++
+		o := aar.Unevaluated(j.hash)
+		o.Policy, o.DecisionAxes.MatchedRule = v.Policy, v.MatchedRule
+		if v.Policy.Status == aar.Allowed {
+			o.Execution.Reason = "not executed: sibling call in this batch was refused"
+		} else {
+			o.Capability.Reason = "policy blocked before capability"
+			codes[e] = codeOf(v.Policy)
+		}
+		s.record(e.Tool, digest, o)
+	}
+	s.answer(m.Elements, m.Batch, func(e *wire.Element) Code {
+		if code, ok := codes[e]; ok {
+			return code
+		}
+		return HostDenied
+	})
+}
+
+// refuseUnread refuses a frame that two honest readers could take differently.
+func (s *Session) refuseUnread(f wire.Frame, m wire.Message) {
+	s.refuseFrame(m, aar.DigestRequest(f.Body), unread(m))
+}
+
+// refuseOverCap takes the rest of a frame over the cap without holding it, and
+// refuses it.
+func (s *Session) refuseOverCap(r *wire.Reader, f wire.Frame) error {
+	var scan wire.Scanner
+	hash := sha256.New()
+	both := io.MultiWriter(&scan, hash)
+	both.Write(f.Body)
+	err := r.Rest(func(chunk []byte) error {
+		both.Write(withoutLF(r, chunk))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.refuseFrame(scan.OverCap(), aar.RequestDigest(hash.Sum(nil)), fmt.Sprintf("frame over the cap of %d bytes", s.cfg.MaxFrame))
+	return nil
+}
+
+// withoutLF is the part of a chunk that belongs to the body of its frame.
+func withoutLF(r *wire.Reader, chunk []byte) []byte {
+	if n := len(chunk); r.Framing() == wire.Newline && n > 0 && chunk[n-1] == '\n' {
+		return chunk[:n-1]
+	}
+	return chunk
+}
+
+// refuseFrame records and answers a frame that was not read, as one call of an
+// unknown tool.
+func (s *Session) refuseFrame(m wire.Message, digest aar.RequestDigest, reason string) {
+	o := aar.Unevaluated(s.setInForce())
+	o.Policy.Reason, o.Capability.Reason = reason, reason
+	s.record(unknownTool, digest, o)
+	asked := wire.Element{IsCall: true}
+	if m.Kind != wire.Response {
+		// The id of an answer is one of the server's: an error with it would
+		// answer another request.
+		asked.ID = m.ID
+	}
+	s.answer([]wire.Element{asked}, false, func(*wire.Element) Code { return HostDenied })
+}
+
+// refuseUnrecorded refuses a frame whose intents are not durable. begun are
+// those of its calls that have an intent all the same.
+func (s *Session) refuseUnrecorded(begun []*openCall, elements []wire.Element, batch bool, err error) {
+	s.note("refused a call: it cannot be put on record: %v", err)
+	for _, c := range begun {
+		s.ledger.drop(c)
+		// Best effort: the same record has just failed.
+		c.call.End(hostDenied(c.known, "not executed: the record could not be made durable"))
+	}
+	s.answer(elements, batch, func(*wire.Element) Code { return AuditError })
+}
+
+// record puts a refused call on record. That it cannot be is no reason to let
+// it pass.
+func (s *Session) record(tool string, digest aar.RequestDigest, o aar.Outcome) {
+	if err := s.cfg.Recorder.Record(tool, digest, o); err != nil {
+		s.note("a refused call is not on record: %v", err)
+	}
+}
+
+// Code is the `data.aegis.code` of a refusal. It names its cause with the word
+// that the gateway uses for the same cause.
+type Code string
+
+// The codes of a refusal.
+const (
+	PolicyDenied    Code = "POLICY_DENIED"
+	RateLimited     Code = "RATE_LIMITED"
+	PendingApproval Code = "PENDING_APPROVAL"
+	HostDenied      Code = "HOST_DENIED"
+	AuditError      Code = "AUDIT_ERROR"
+)
+
+// codeOf is the code for a verdict that refuses.
+func codeOf(p aar.Policy) Code {
+	switch p.Status {
+	case aar.RateLimited:
+		return RateLimited
+	case aar.PendingApproval:
+		return PendingApproval
+	}
+	return PolicyDenied
+}
+
+// answer refuses every call and every request among the elements of a frame.
+// A notification in a batch has no answer to wait for, and gets none.
+func (s *Session) answer(elements []wire.Element, batch bool, code func(*wire.Element) Code) {
+	var body []byte
+	for i := range elements {
+		e := &elements[i]
+		if !e.IsCall && e.Kind != wire.Request {
+			continue
+		}
+		if len(body) > 0 {
+			body = append(body, ',')
+		}
+		body = appendRefusal(body, code(e), e.ID)
+	}
+	if batch {
+		body = append(append([]byte{'['}, body...), ']')
+	}
+	s.outlet.author(wire.Append(nil, s.client.framing(), body))
+}
+
+// appendRefusal appends the one JSON-RPC message that wrap may author
+// (ADR-0015): an error that answers a request which never reached the child.
+// The id is echoed as the bytes that were sent, null if there was none.
+func appendRefusal(dst []byte, code Code, id wire.ID) []byte {
+	dst = append(dst, `{"error":{"code":-32042,"data":{"aegis":{"code":"`...)
+	dst = append(dst, code...)
+	dst = append(dst, `","layer":"wrap"}},"message":"aegis wrap refused this tools/call"},"id":`...)
+	if id.Present() {
+		dst = append(dst, id.Raw...)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	return append(dst, `,"jsonrpc":"2.0"}`...)
+}

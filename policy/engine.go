@@ -1,0 +1,180 @@
+package policy
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aegis-aar/aegis/aar"
+)
+
+// Status is the outcome of a verdict. The zero Status is Denied, so that a
+// Verdict nobody filled in refuses.
+type Status uint8
+
+// The four verdicts on a Call.
+const (
+	Denied Status = iota
+	Allowed
+	RateLimited
+	PendingApproval
+)
+
+var statusTokens = [...]string{
+	Denied: "denied", Allowed: "allowed", RateLimited: "rate_limited", PendingApproval: "pending_approval",
+}
+
+// String is the status's token in a record.
+func (s Status) String() string { return statusTokens[s] }
+
+// Verdict is the decision on one Call.
+type Verdict struct {
+	Status      Status
+	Reason      string  // of Denied and RateLimited
+	ApprovalID  string  // of PendingApproval
+	MatchedRule string  // id of the rule that decided; empty if the default did
+	Limits      *Limits // ceilings of an allowed Call, read-only; nil for none
+}
+
+const defaultDenyReason = "no matching rule (default deny)"
+
+// Engine decides the Calls of one Session: the Set in force, its rate windows
+// and its approval counter. All methods are safe for use by many goroutines.
+// A decision that meets no rate_limit and no pending_approval rule takes no
+// lock and allocates nothing.
+type Engine struct {
+	set     atomic.Pointer[Set]
+	session string
+	clock   func() time.Duration
+
+	mu      sync.Mutex // guards what follows
+	windows windows
+	parked  uint64 // approval ids given out
+}
+
+// Option sets what an Engine otherwise chooses for itself.
+type Option func(*Engine)
+
+// WithClock sets the monotonic clock of the rate windows: the time since any
+// fixed moment.
+func WithClock(clock func() time.Duration) Option {
+	return func(e *Engine) { e.clock = clock }
+}
+
+// WithSessionToken sets the last part of every approval id, by default 16
+// random hex digits: the counter before it begins at 1 in each Session, and
+// approval ids must not repeat within a file that holds many.
+func WithSessionToken(token string) Option {
+	return func(e *Engine) { e.session = token }
+}
+
+// NewEngine returns an Engine with s in force; a nil s allows all.
+func NewEngine(s *Set, opts ...Option) *Engine {
+	if s == nil {
+		s = AllowAll()
+	}
+	start := time.Now()
+	e := &Engine{clock: func() time.Duration { return time.Since(start) }}
+	e.set.Store(s)
+	for _, opt := range opts {
+		opt(e)
+	}
+	if e.session == "" {
+		var token [8]byte
+		rand.Read(token[:]) // never fails: the runtime ends the program instead
+		e.session = hex.EncodeToString(token[:])
+	}
+	return e
+}
+
+// Set is the Policy Set in force.
+func (e *Engine) Set() *Set { return e.set.Load() }
+
+// Swap puts s in force for every Decide that begins afterwards. Rate windows
+// and the approval counter survive: a reload must not hand out fresh quota.
+func (e *Engine) Swap(s *Set) { e.set.Store(s) }
+
+// Decide judges the Calls of one frame, reqs[i] into verdicts[i], under one Set,
+// whose hash it returns. The frame goes as a whole: if any Call is not allowed,
+// refused is true and every rate slot charged for the others is given back as
+// if it had never been taken. Approval ids that were given out stay used.
+//
+// verdicts must be at least as long as reqs.
+func (e *Engine) Decide(reqs []Request, verdicts []Verdict) (hash aar.PolicySetHash, refused bool) {
+	set := e.set.Load()
+	stateful := false
+	for i, req := range reqs {
+		m := set.Evaluate(req)
+		verdicts[i] = m.verdict()
+		switch m.Action {
+		case Deny:
+			refused = true
+		case RateLimit, PendApproval:
+			stateful = true
+		}
+	}
+	if stateful {
+		refused = e.consult(set, reqs, verdicts) || refused
+	}
+	return set.hash, refused
+}
+
+// verdict is the decision of a match that consults no counter. For the two
+// actions that do, it refuses until consult has answered.
+func (m Match) verdict() Verdict {
+	if m.Rule == nil {
+		if m.Action == Deny {
+			return Verdict{Status: Denied, Reason: defaultDenyReason}
+		}
+		return Verdict{Status: Allowed}
+	}
+	v := Verdict{Status: Denied, MatchedRule: m.Rule.ID}
+	switch m.Action {
+	case Allow:
+		v.Status, v.Limits = Allowed, m.Rule.Limits
+	case RateLimit:
+		v.Status, v.Reason = RateLimited, m.Rule.refusal
+	case PendApproval:
+		v.Status = PendingApproval
+	case Deny:
+		v.Reason = m.Rule.refusal
+	}
+	return v
+}
+
+// consult charges the rate windows and gives out the approval ids of one
+// frame, all under one lock, and reports whether the frame is refused.
+func (e *Engine) consult(set *Set, reqs []Request, verdicts []Verdict) (refused bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.clock()
+	for i, req := range reqs {
+		m := set.Evaluate(req)
+		switch m.Action {
+		case RateLimit:
+			switch e.windows.charge(windowKey(m.Rule, req), *m.Rule.Rate, now) {
+			case admitted:
+				verdicts[i] = Verdict{Status: Allowed, MatchedRule: m.Rule.ID, Limits: m.Rule.Limits}
+			case tableFull:
+				verdicts[i].Reason = tableFullReason
+			}
+		case PendApproval:
+			verdicts[i].ApprovalID = e.approvalID(m.Rule, req.Tool)
+		}
+		refused = refused || verdicts[i].Status != Allowed
+	}
+	if refused {
+		e.windows.undo()
+	}
+	e.windows.commit()
+	return refused
+}
+
+// approvalID is `apr-<rule>-<tool>-<n>-<session token>`, n from 1.
+func (e *Engine) approvalID(r *Rule, tool string) string {
+	e.parked++
+	return "apr-" + r.ID + "-" + boundedName(tool) + "-" + strconv.FormatUint(e.parked, 10) + "-" + e.session
+}

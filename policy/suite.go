@@ -1,0 +1,232 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+var (
+	suiteKeys = []string{"policy", "cases"}
+	caseKeys  = []string{"name", "tool", "capability", "role", "session", "expect", "rule", "reason", "steps"}
+	stepKeys  = []string{"tool", "capability", "role", "session", "expect", "rule", "reason", "after_seconds", "times"}
+	statuses  = []string{"allowed", "denied", "rate_limited", "pending_approval"}
+)
+
+// Suite is a test file for a policy: calls and the verdicts they must get.
+type Suite struct {
+	File   string
+	Policy string // path of the policy, relative paths resolved against the suite's folder
+	Cases  []Case
+}
+
+// Case is one named sequence of Calls in a Session of its own: rate windows are
+// closed and its clock stands at zero when it begins.
+type Case struct {
+	Name  string
+	Line  int
+	Steps []Step
+}
+
+// Step is one Call, made Times times in a row, and what each must get.
+type Step struct {
+	Line    int
+	After   uint64 // seconds that pass before the first of them
+	Times   uint32
+	Request Request
+	Expect  Status
+	Rule    *string // id of the rule that must decide, "" for the default; nil for any
+	Reason  *string
+}
+
+// CaseResult is what became of a Case: the last verdict, and the first step
+// that went wrong, if one did.
+type CaseResult struct {
+	Case    *Case
+	Verdict Verdict
+	Step    *Step  // nil if the case passed
+	Failure string // what was wrong; empty if the case passed
+}
+
+// Passed reports whether every step got what it must.
+func (r CaseResult) Passed() bool { return r.Step == nil }
+
+// LoadSuite reads a policy test file: YAML, or JSON, within the bounds of a
+// policy file. The error is [LoadErrors].
+func LoadSuite(path string) (*Suite, error) {
+	src, err := readFile(path)
+	if err != nil {
+		return nil, LoadErrors{{File: path, Msg: "policy test " + err.Error()}}
+	}
+	d := &document{file: path}
+	u := &Suite{File: path}
+	if top := d.root(src, "policy test"); top != nil {
+		d.suite(top, u)
+	}
+	if len(d.errs) > 0 {
+		return nil, d.errs.sorted()
+	}
+	if !filepath.IsAbs(u.Policy) {
+		u.Policy = filepath.Join(filepath.Dir(path), u.Policy)
+	}
+	return u, nil
+}
+
+func (d *document) suite(top *yaml.Node, u *Suite) {
+	f := d.fields(top, "a policy test", suiteKeys)
+	for _, name := range suiteKeys {
+		if _, ok := f[name]; !ok {
+			d.malformed(top, name, "a policy test needs %s", quoted(name))
+		}
+	}
+	if v, ok := f["policy"]; ok {
+		u.Policy, _ = d.text(v)
+	}
+	v, ok := f["cases"]
+	if !ok {
+		return
+	}
+	if v.value.Kind != yaml.SequenceNode || len(v.value.Content) == 0 {
+		d.malformed(v.value, "cases", "`cases` is a list of one case or more, found %s", kindName(v.value))
+		return
+	}
+	names := make(map[string]int)
+	for _, n := range v.value.Content {
+		if len(d.errs) > maxLoadErrors {
+			return
+		}
+		c := d.testCase(n)
+		if line, ok := names[c.Name]; ok {
+			d.malformed(n, "name", "a case named %s is on line %d already", quoted(c.Name), line)
+		}
+		names[c.Name] = n.Line
+		u.Cases = append(u.Cases, c)
+	}
+}
+
+func (d *document) testCase(n *yaml.Node) Case {
+	c := Case{Line: n.Line}
+	f := d.fields(n, "a case", caseKeys)
+	if f == nil {
+		return c
+	}
+	if v, ok := f["name"]; ok {
+		c.Name, _ = d.text(v)
+	} else {
+		d.malformed(n, "name", "a case needs `name`")
+	}
+	steps, sequence := f["steps"]
+	if !sequence {
+		c.Steps = []Step{d.step(n, f)}
+		return c
+	}
+	for name, v := range f {
+		if name != "name" && name != "steps" {
+			d.malformed(v.key, name, "%s stands in each step of a case with `steps`", quoted(name))
+		}
+	}
+	if steps.value.Kind != yaml.SequenceNode || len(steps.value.Content) == 0 {
+		d.malformed(steps.value, "steps", "`steps` is a list of one step or more, found %s", kindName(steps.value))
+		return c
+	}
+	for _, s := range steps.value.Content {
+		if f := d.fields(s, "a step", stepKeys); f != nil {
+			c.Steps = append(c.Steps, d.step(s, f))
+		}
+	}
+	return c
+}
+
+func (d *document) step(n *yaml.Node, f map[string]field) Step {
+	s := Step{Line: n.Line, Times: 1}
+	for _, name := range []string{"tool", "expect"} {
+		if _, ok := f[name]; !ok {
+			d.malformed(n, name, "a call needs %s", quoted(name))
+		}
+	}
+	if v, ok := f["tool"]; ok {
+		s.Request.Tool, _ = d.text(v)
+	}
+	if v, ok := f["expect"]; ok {
+		token, _ := d.token(v, statuses)
+		for status, t := range statusTokens {
+			if t == token {
+				s.Expect = Status(status)
+			}
+		}
+	}
+	s.Request.Capability, s.Request.Role, s.Request.Session = d.optionalText(f["capability"]), d.optionalText(f["role"]), d.optionalText(f["session"])
+	s.Rule, s.Reason = d.optionalText(f["rule"]), d.optionalText(f["reason"])
+	if v, ok := f["after_seconds"]; ok {
+		s.After, _ = d.unsigned(v, math.MaxInt32)
+	}
+	if v, ok := f["times"]; ok {
+		u, ok := d.unsigned(v, maxTimes)
+		if ok && u == 0 {
+			d.malformed(v.value, "times", "`times` is at least 1")
+		}
+		s.Times = uint32(u)
+	}
+	return s
+}
+
+// maxTimes bounds what one step of a test may cost.
+const maxTimes = 1_000_000
+
+// Run judges every case under s.
+func (u *Suite) Run(s *Set) []CaseResult {
+	results := make([]CaseResult, len(u.Cases))
+	for i := range u.Cases {
+		results[i] = u.Cases[i].run(s)
+	}
+	return results
+}
+
+func (c *Case) run(s *Set) CaseResult {
+	var now time.Duration
+	e := NewEngine(s, WithClock(func() time.Duration { return now }))
+	r := CaseResult{Case: c}
+	var reqs [1]Request
+	var verdicts [1]Verdict
+	for i := range c.Steps {
+		step := &c.Steps[i]
+		now += time.Duration(step.After) * time.Second
+		for n := range step.Times {
+			reqs[0] = step.Request
+			e.Decide(reqs[:], verdicts[:])
+			r.Verdict = verdicts[0]
+			if failure := step.check(r.Verdict); failure != "" {
+				if step.Times > 1 {
+					failure = fmt.Sprintf("call %d of %d: %s", n+1, step.Times, failure)
+				}
+				r.Step, r.Failure = step, failure
+				return r
+			}
+		}
+	}
+	return r
+}
+
+// check says what is wrong with a verdict, or "".
+func (s *Step) check(v Verdict) string {
+	by := "the default"
+	if v.MatchedRule != "" {
+		by = "rule " + quoted(v.MatchedRule)
+	}
+	switch {
+	case v.Status != s.Expect:
+		return fmt.Sprintf("want %s, got %s by %s", s.Expect, v.Status, by)
+	case s.Rule != nil && *s.Rule != v.MatchedRule:
+		want := "the default"
+		if *s.Rule != "" {
+			want = "rule " + quoted(*s.Rule)
+		}
+		return fmt.Sprintf("%s as wanted, but by %s, want %s", v.Status, by, want)
+	case s.Reason != nil && *s.Reason != v.Reason:
+		return fmt.Sprintf("%s as wanted, but with reason %s, want %s", v.Status, quoted(v.Reason), quoted(*s.Reason))
+	}
+	return ""
+}
