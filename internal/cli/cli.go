@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,6 +74,9 @@ func exitCode(cmd *cobra.Command, err error, errw io.Writer) int {
 	}
 	return 1
 }
+
+// Root is the tree of commands, for those who document it.
+func Root() *cobra.Command { return newRoot(streams{os.Stdin, os.Stdout, os.Stderr}) }
 
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{

@@ -9,12 +9,13 @@ import (
 // record is a record file that is read more than once: as long as it was when
 // it was opened, since a live one grows.
 type record struct {
-	file *os.File
-	size int64
+	file   *os.File
+	size   int64
+	remove string // a temporary file that still has its name
 }
 
 // openRecord opens the record at path. What cannot be read twice, a pipe, is
-// first copied into a file without a name.
+// first copied into a temporary file.
 func openRecord(path string) (*record, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -26,7 +27,7 @@ func openRecord(path string) (*record, error) {
 	case info.IsDir():
 		err = errors.New("is a directory")
 	case info.Mode().IsRegular():
-		return &record{f, info.Size()}, nil
+		return &record{file: f, size: info.Size()}, nil
 	default:
 		return spool(f)
 	}
@@ -40,15 +41,22 @@ func spool(pipe *os.File) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(f.Name()) // where an open file cannot be removed, close tries again
-	n, err := io.Copy(f, pipe)
-	if err != nil {
-		f.Close()
+	r := &record{file: f}
+	if os.Remove(f.Name()) != nil { // some systems remove no open file
+		r.remove = f.Name()
+	}
+	if r.size, err = io.Copy(f, pipe); err != nil {
+		r.close()
 		return nil, err
 	}
-	return &record{f, n}, nil
+	return r, nil
 }
 
 func (r *record) reader() io.Reader { return io.NewSectionReader(r.file, 0, r.size) }
 
-func (r *record) close() { r.file.Close() }
+func (r *record) close() {
+	r.file.Close()
+	if r.remove != "" {
+		os.Remove(r.remove)
+	}
+}

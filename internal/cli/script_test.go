@@ -1,9 +1,17 @@
 package cli
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -15,5 +23,66 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs every command as a user does, one script a subject.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	vectors, err := filepath.Abs("../../aar/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("VECTORS", vectors)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":        exits,
+			"bytes":        writeBytes,
+			"foreign-line": foreignLine,
+		},
+	})
+}
+
+// exits runs a command and holds it to an exit code: `exits 3 aegis verify x`.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit %d, not %d", code, want)
+	}
+}
+
+// writeBytes writes a file that a script cannot hold: `bytes FILE "\xff\n"`.
+func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: bytes FILE GO_STRING")
+	}
+	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// foreignLine appends a line of a type we do not know, in its right place
+// behind a record: `foreign-line RECORD OUT SEQ GO_STRING`.
+func foreignLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: foreign-line RECORD OUT SEQ GO_STRING")
+	}
+	lineType, err := strconv.Unquote(`"` + args[3] + `"`)
+	ts.Check(err)
+	record := bytes.TrimSpace([]byte(ts.ReadFile(args[0])))
+	last := record[bytes.LastIndexByte(record, '\n')+1:]
+	name, err := jsontext.AppendQuote(nil, lineType)
+	ts.Check(err)
+	line := fmt.Sprintf(`{"line_type":%s,"prev_hash":"%x","schema_version":2,"seq":%s}`, name, sha256.Sum256(last), args[2])
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(string(record)+"\n"+line+"\n"), 0o600))
 }

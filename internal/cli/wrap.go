@@ -63,7 +63,7 @@ between it and whoever started aegis, byte for byte. Every tools/call leaves an
 intent in the record, durable before the server sees the call, and an outcome.
 
 COMMAND and its arguments are passed on as they are; no shell is involved.
-Verify the record with: aegis verify --key <public key> PATH
+Verify the record with: aegis verify --key PUBLIC_KEY PATH
 
 Without --policy a client frame over --max-frame-bytes and a call that cannot be
 put on record are refused, and nothing else. With --policy every tools/call is

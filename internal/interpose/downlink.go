@@ -20,10 +20,7 @@ func (s *Session) downlink(r *wire.Reader) {
 			}
 			return
 		}
-		select {
-		case s.heard <- struct{}{}:
-		default:
-		}
+		s.heard.Store(s.clock.now())
 		s.server.saw(r.Framing())
 		if !s.sameFraming() {
 			return
@@ -73,7 +70,7 @@ func (s *Session) answered(c *openCall, digest aar.ResponseDigest) {
 	o.Execution = aar.Execution{Status: aar.Success}
 	o.ResponseDigest = &digest
 	if t := c.forwarded.Load(); t != 0 {
-		ms := s.clock.millisecondsSince(t)
+		ms := uint64(s.clock.since(t).Milliseconds())
 		o.WallMS = &ms
 	}
 	s.end(c, o)

@@ -147,6 +147,5 @@ func newClock() clock { return clock{time.Now()} }
 
 func (c clock) now() int64 { return int64(time.Since(c.start)) + 1 }
 
-func (c clock) millisecondsSince(t int64) uint64 {
-	return uint64((c.now() - t) / int64(time.Millisecond))
-}
+// since is the time that has passed since t.
+func (c clock) since(t int64) time.Duration { return time.Duration(c.now() - t) }

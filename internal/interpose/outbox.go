@@ -16,13 +16,15 @@ const coalesce = 64 << 10
 type parcel struct {
 	raw   []byte
 	calls []*openCall // whose intents must be durable before a byte of it is written
+	more  bool        // the next frame is being read already: it may share the sync
 	// undeliverable is told that they cannot be. The frame is not forwarded.
 	undeliverable func(error)
 }
 
-// outbox writes parcels to the child in the order they were put in. A parcel
-// without calls goes out at once if nothing waits before it. Calls that wait
-// share a sync: one wait covers all that was put in before it began.
+// outbox writes parcels to the child in the order they were put in. If nothing
+// waits before a parcel and no call is about to follow, whoever puts it in
+// writes it: handing it over would cost more than all else but the sync. Calls
+// that wait share a sync: one wait covers all that was put in before it began.
 type outbox struct {
 	to    io.Writer
 	clock clock
@@ -50,8 +52,11 @@ func (o *outbox) put(p parcel) {
 	if o.done {
 		return
 	}
-	if len(o.queue) == 0 && !o.writing && len(p.calls) == 0 {
-		o.writeUnlocked(func() error { return o.write([]parcel{p}) })
+	if len(o.queue) == 0 && !o.writing && (len(p.calls) == 0 || !p.more) {
+		o.writeUnlocked(func() error { return o.forward([]parcel{p}) })
+		if len(o.queue) > 0 || o.done { // else run has no reason to wake up
+			o.changed.Broadcast()
+		}
 		return
 	}
 	for !o.broken && o.queued > 0 && o.queued+len(p.raw) > maxQueued {
@@ -92,6 +97,7 @@ func (o *outbox) run() {
 		parcels := o.queue
 		o.queue, o.queued = nil, 0
 		o.writeUnlocked(func() error { return o.forward(parcels) })
+		o.changed.Broadcast() // there is room
 	}
 }
 
@@ -108,7 +114,6 @@ func (o *outbox) writeUnlocked(write func() error) {
 	o.writing = false
 	// The child closed its stdin or died; how it ended is for others to tell.
 	o.broken = o.broken || err != nil
-	o.changed.Broadcast()
 }
 
 // forward waits until the intents of the parcels are durable, then writes.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aegis-aar/aegis/aar"
@@ -45,6 +46,7 @@ type patience struct {
 	drain   time.Duration // for the pipes of a child that has exited, and for one that closed its stdout to exit
 	term    time.Duration // from SIGTERM to SIGKILL, after silence
 	signal  time.Duration // from a signal of ours to SIGKILL
+	notice  time.Duration // for an end of the client's stream that is there already to be read
 }
 
 var defaultPatience = patience{
@@ -52,6 +54,7 @@ var defaultPatience = patience{
 	drain:   2 * time.Second,
 	term:    5 * time.Second,
 	signal:  time.Second,
+	notice:  100 * time.Millisecond,
 }
 
 // Session is one run of the relay.
@@ -72,7 +75,7 @@ type Session struct {
 
 	clientDone chan struct{} // the client's stream has ended
 	answerGone chan struct{} // the client reads no more
-	heard      chan struct{} // the child said something
+	heard      atomic.Int64  // when the child last said something, by clock
 	childQuiet chan struct{} // the child's stdout has ended
 	early      bool          // the child ended before the client did
 }
@@ -99,7 +102,6 @@ func Run(cfg Config) (Exit, error) {
 		ending:     make(chan struct{}),
 		clientDone: make(chan struct{}),
 		answerGone: make(chan struct{}),
-		heard:      make(chan struct{}, 1),
 		childQuiet: make(chan struct{}),
 	}
 	defer s.notes.close(cfg.patience.drain)

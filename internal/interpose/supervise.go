@@ -51,23 +51,24 @@ func (s *Session) awaitEnd() string {
 		case <-answerGone:
 			answerGone, silence = nil, time.After(s.cfg.patience.silence)
 			s.outbox.finish()
-		case <-s.heard:
-			if silence != nil {
-				silence = time.After(s.cfg.patience.silence)
-			}
 		case <-silence:
+			if left := s.cfg.patience.silence - s.clock.since(s.heard.Load()); left > 0 {
+				silence = time.After(left) // the child has spoken since the client left
+				continue
+			}
 			s.dismiss(0, s.child.terminate, s.cfg.patience.term)
 			return clientClosed
 		}
 	}
 }
 
-// closedByClient tells whether the client's stream has ended, without waiting.
+// closedByClient tells whether the client's stream had ended when the child
+// did. An end that is there already is seen within a moment.
 func (s *Session) closedByClient() bool {
 	select {
 	case <-s.clientDone:
 		return true
-	default:
+	case <-time.After(s.cfg.patience.notice):
 		return false
 	}
 }
@@ -99,7 +100,7 @@ func (s *Session) exitsWithin(d time.Duration) bool {
 // seeOut lets the pipes of an exited child run dry, ends what is left of its
 // process group, reaps it and returns how it ended.
 func (s *Session) seeOut(readersDone <-chan struct{}) Exit {
-	s.drain()
+	s.drain(readersDone)
 	s.child.kill()
 	close(s.child.reap)
 	// A process that left the group may hold the pipes open for ever.
@@ -121,15 +122,15 @@ func (s *Session) seeOut(readersDone <-chan struct{}) Exit {
 	return exit
 }
 
-// drain waits until the child's stdout has ended and the client has taken all
-// of it. A client may take its time, as it may without us; a process that only
-// holds the pipe open, or a signal, ends the wait.
-func (s *Session) drain() {
+// drain waits until the child's stdout and stderr have ended and the client has
+// taken all of its answers. A client may take its time, as it may without us; a
+// process that only holds the pipes open, or a signal, ends the wait.
+func (s *Session) drain(readersDone <-chan struct{}) {
 	patience, ending := s.cfg.patience.drain, s.ending
 	hurry := false
 	for {
 		select {
-		case <-s.childQuiet:
+		case <-readersDone:
 			return
 		case sig := <-s.cfg.Signals:
 			s.stop(&SignalError{sig})

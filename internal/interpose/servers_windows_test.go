@@ -1,0 +1,3 @@
+package interpose
+
+func spawnSleeper(bool) int { return -1 }
