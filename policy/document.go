@@ -175,7 +175,7 @@ func (d *document) fields(n *yaml.Node, where string, valid []string) map[string
 		return nil
 	}
 	found := make(map[string]field, len(valid))
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i+1 < len(n.Content) && len(d.errs) <= maxLoadErrors; i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
 			d.malformed(k, "", "a key of %s is %s, not text", where, kindName(k))
@@ -193,6 +193,19 @@ func (d *document) fields(n *yaml.Node, where string, valid []string) map[string
 		found[name] = field{k, v}
 	}
 	return found
+}
+
+// needs demands keys of a mapping that has no other fault, such as a key that
+// was misspelt.
+func (d *document) needs(n *yaml.Node, f map[string]field, where string, faults int, keys ...string) {
+	if len(d.errs) > faults {
+		return
+	}
+	for _, name := range keys {
+		if _, ok := f[name]; !ok {
+			d.malformed(n, name, "%s needs %s", where, quoted(name))
+		}
+	}
 }
 
 func (d *document) unknownKey(k *yaml.Node, where string, valid []string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/bits"
 	"strconv"
 
 	"github.com/aegis-aar/aegis/aar"
@@ -26,8 +27,18 @@ const (
 	memberCapability
 	memberExecution
 	memberDecisionAxes
+	memberPhase // of schema version 1; no outcome needs it
 )
 
+// String is the name of a single member.
+func (m member) String() string {
+	if m == memberPhase {
+		return "phase"
+	}
+	return memberNames[bits.TrailingZeros16(uint16(m))]
+}
+
+// memberNames are the names an outcome needs, in the order of their bits.
 var memberNames = [...]string{
 	"schema_version", "line_type", "seq", "prev_hash", "call_id", "tool_id", "request_digest",
 	"policy_set_hash", "policy", "capability", "execution", "decision_axes",
@@ -46,14 +57,17 @@ type outcomeReader struct {
 	anyOutcome      bool   // some line_type or phase is "outcome", if names repeat
 	has             member // members that are present
 	bad             member // the first member that does not read as it should
-	twoReadings     error  // why other readers may read this line otherwise
+	twice           string // a member that occurs twice, of those that are read here
+	surrogate       error  // half a surrogate pair, which other readers let pass
 
 	otherSchema    bool // schema_version is a number other than 2
 	seq            uint64
 	callID, toolID []byte
 	digests        [3][]byte // prev_hash, request_digest, policy_set_hash
 	status         Status
-	resumed        bool // decision_axes name the approval that released it
+	reason         []byte // of the policy station
+	ruled          bool   // decision_axes name a rule
+	resumed        bool   // decision_axes name the approval that released it
 	axes           [3]*string
 }
 
@@ -63,16 +77,19 @@ func (o *outcomeReader) read(line []byte) bool {
 	if err == nil {
 		return true
 	}
-	// A line whose names repeat, or that spells half a surrogate pair, is JSON to
-	// other readers. It may be a Call, so it must not be passed over.
-	if o.walk(line, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+	// A line that spells half a surrogate pair is JSON to other readers. It may
+	// be a Call, so it must not be passed over.
+	if o.walk(line, jsontext.AllowInvalidUTF8(true)) != nil {
 		return false
 	}
-	o.twoReadings = err
+	o.surrogate = err
 	return true
 }
 
+// walk lets names repeat: the few that are read here are watched in take, which
+// costs less than a set of all names.
 func (o *outcomeReader) walk(line []byte, opts ...jsontext.Options) error {
+	opts = append(opts, jsontext.AllowDuplicateNames(true))
 	*o = outcomeReader{line: line, dec: o.dec, in: *bytes.NewBuffer(line)}
 	if o.dec == nil {
 		o.dec = jsontext.NewDecoder(&o.in, opts...)
@@ -163,6 +180,9 @@ func text(raw []byte) []byte {
 
 // take notes that a member is there, and whether it reads as it should.
 func (o *outcomeReader) take(m member, ok bool) {
+	if o.has&m != 0 {
+		o.twice = m.String()
+	}
 	o.has |= m
 	if !ok && o.bad == 0 {
 		o.bad = m
@@ -179,6 +199,7 @@ func (o *outcomeReader) member(name, value []byte) error {
 	case "phase":
 		o.phase = text(value)
 		o.anyOutcome = o.anyOutcome || string(o.phase) == "outcome"
+		o.take(memberPhase, true)
 	case "schema_version":
 		number := value[0] >= '0' && value[0] <= '9' || value[0] == '-'
 		o.otherSchema = number && string(value) != "2"
@@ -236,14 +257,20 @@ func (o *outcomeReader) station(m member, value []byte) error {
 		return o.skip(value)
 	}
 	var has need
-	needs := needKnownStatus
+	needs, seen := needKnownStatus, false
 	err := o.members(func(name, value []byte) error {
 		isText := value[0] == '"'
 		switch string(name) {
 		case "status":
-			needs = o.tag(m, text(value))
+			if seen {
+				o.twice = "status"
+			}
+			needs, seen = o.tag(m, text(value)), true
 		case "reason":
 			has |= given(needReason, isText)
+			if m == memberPolicy {
+				o.reason = text(value)
+			}
 		case "message":
 			has |= given(needMessage, isText)
 		case "kind":
@@ -312,6 +339,7 @@ func (o *outcomeReader) decisionAxes(value []byte) error {
 		return o.skip(value)
 	}
 	good := true
+	refs := 0
 	err := o.members(func(name, value []byte) error {
 		axis := -1
 		switch string(name) {
@@ -322,8 +350,12 @@ func (o *outcomeReader) decisionAxes(value []byte) error {
 		case "session":
 			axis = 2
 		case "approval_ref":
+			if refs++; refs > 1 {
+				o.twice = "approval_ref"
+			}
 			o.resumed = len(text(value)) > 0
 		case "matched_rule":
+			o.ruled = true
 		default:
 			return o.skip(value)
 		}
@@ -331,6 +363,9 @@ func (o *outcomeReader) decisionAxes(value []byte) error {
 		if s == nil {
 			good = false
 		} else if axis >= 0 {
+			if o.axes[axis] != nil {
+				o.twice = string(name)
+			}
 			asserted := string(s)
 			o.axes[axis] = &asserted
 		}
@@ -344,7 +379,7 @@ func (o *outcomeReader) decisionAxes(value []byte) error {
 // version 1's name for it.
 func (o *outcomeReader) isOutcome() bool {
 	switch {
-	case o.twoReadings != nil:
+	case o.twice != "":
 		return o.anyOutcome
 	case o.lineType != nil:
 		return string(o.lineType) == "outcome"
@@ -354,8 +389,11 @@ func (o *outcomeReader) isOutcome() bool {
 
 // fault says why the line does not read as an outcome, or "".
 func (o *outcomeReader) fault() string {
-	if o.twoReadings != nil {
-		return o.twoReadings.Error()
+	switch {
+	case o.surrogate != nil:
+		return o.surrogate.Error()
+	case o.twice != "":
+		return "duplicate `" + o.twice + "`"
 	}
 	for i, m := range [3]member{memberPrevHash, memberRequestDigest, memberPolicySetHash} {
 		if o.has&m != 0 && !isDigest(o.digests[i]) {
@@ -389,9 +427,14 @@ func isDigest(raw []byte) bool {
 // passThrough is the policy_set_hash, as a token, where no Policy Set decided.
 var passThrough = `"` + aar.HashPolicySet([]byte("aegis-wrap-passthrough-v0")).String() + `"`
 
-// namesNoTool reports a frame that was recorded although it named no tool.
+// namesNoTool reports a frame that was recorded without a tool, since it could
+// be read in more than one way or was too long to read: one that no Policy Set
+// was asked about, or that was refused by neither a rule nor the default.
 func (o *outcomeReader) namesNoTool() bool {
-	return o.status == Denied && string(o.toolID) == "<unknown>" && string(o.digests[2]) == passThrough
+	if string(o.toolID) != "<unknown>" || o.ruled {
+		return false
+	}
+	return string(o.digests[2]) == passThrough || o.status == Denied && string(o.reason) != defaultDenyReason
 }
 
 func (o *outcomeReader) request(tool string) Request {

@@ -133,11 +133,7 @@ func (d *document) rule(n *yaml.Node, lines map[string]int) (Rule, bool) {
 		return Rule{}, false
 	}
 	r := Rule{Line: n.Line, Column: n.Column, lastLine: lastLine(n)}
-	for _, name := range []string{"id", "action"} {
-		if _, ok := f[name]; !ok {
-			d.malformed(n, name, "a rule needs %s", quoted(name))
-		}
-	}
+	d.needs(n, f, "a rule", before, "id", "action")
 	if v, ok := f["id"]; ok {
 		r.ID, _ = d.text(v)
 	}
@@ -212,23 +208,16 @@ func (d *document) axis(f map[string]field, name string) *string {
 }
 
 func (d *document) rate(f field) *Rate {
+	before := len(d.errs)
 	m := d.fields(f.value, "`rate`", rateKeys)
-	if m == nil {
-		return nil
-	}
+	d.needs(f.key, m, "`rate`", before, rateKeys...)
 	var r Rate
-	for _, name := range rateKeys {
-		v, ok := m[name]
-		if !ok {
-			d.malformed(f.key, name, "`rate` needs %s", quoted(name))
-			continue
-		}
-		if name == "max" {
-			u, _ := d.unsigned(v, math.MaxUint32)
-			r.Max = uint32(u)
-		} else {
-			r.PerSeconds, _ = d.unsigned(v, math.MaxUint64)
-		}
+	if v, ok := m["max"]; ok {
+		u, _ := d.unsigned(v, math.MaxUint32)
+		r.Max = uint32(u)
+	}
+	if v, ok := m["per_seconds"]; ok {
+		r.PerSeconds, _ = d.unsigned(v, math.MaxUint64)
 	}
 	return &r
 }

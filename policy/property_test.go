@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -268,6 +269,44 @@ func TestRefusedFramesLeaveNoTrace(t *testing.T) {
 					}
 				}
 			}
+		}
+	})
+}
+
+// TestRecheckUnderTheSamePolicyIsUnchanged: a Session decided by a policy and
+// rechecked under it is unchanged call for call, but for what a rate_limit rule
+// decided, which no record can answer for.
+func TestRecheckUnderTheSamePolicyIsUnchanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := parseDrawn(t, yamlOf(rapid.SampledFrom([]string{"allow", "deny"}).Draw(t, "default"), drawRules(t, allActions...)))
+		e := policy.NewEngine(s)
+		var record strings.Builder
+		var want []string
+		for range rapid.IntRange(1, 10).Draw(t, "calls") {
+			req := drawRequest(t)
+			var v [1]policy.Verdict
+			e.Decide([]policy.Request{req}, v[:])
+			verdict := map[policy.Status]string{policy.Allowed: wasAllowed, policy.Denied: wasDenied, policy.RateLimited: wasLimited, policy.PendingApproval: wasParked}[v[0].Status]
+			var axes []string
+			for name, value := range map[string]*string{"capability": req.Capability, "role": req.Role, "session": req.Session} {
+				if value != nil {
+					axes = append(axes, fmt.Sprintf("%q:%q", name, *value))
+				}
+			}
+			record.WriteString(call(req.Tool, verdict, strings.Join(axes, ",")))
+			if s.Evaluate(req).Action == policy.RateLimit {
+				want = append(want, "indeterminate rate_limit_unevaluable")
+			} else {
+				want = append(want, "unchanged "+v[0].Status.String())
+			}
+		}
+		var got []string
+		_, err := policy.Recheck(strings.NewReader(record.String()), s, func(r *policy.Rechecked) error {
+			got = append(got, r.Clause())
+			return nil
+		}, func(n policy.Note) { t.Fatal(n) })
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v\n got %q\nwant %q", err, got, want)
 		}
 	})
 }

@@ -155,12 +155,10 @@ func Recheck(record io.Reader, s *Set, answer func(*Rechecked) error, note func(
 // decideAgain compares the recorded verdict with the one s gives.
 func (s *Set) decideAgain(out *outcomeReader, r *Rechecked) {
 	r.Was = out.status
-	if out.namesNoTool() {
-		// Enforcement refuses such a frame whatever the rules say.
-		r.Change, r.Now = Unchanged, Denied
-		return
+	m := Match{Action: Deny} // of a frame that enforcement refuses whatever the rules say
+	if !out.namesNoTool() {
+		m = s.Evaluate(out.request(r.ToolID))
 	}
-	m := s.Evaluate(out.request(r.ToolID))
 	if m.Rule != nil {
 		r.Rule = m.Rule.ID
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -143,15 +144,25 @@ func TestRecheckResumed(t *testing.T) {
 	}
 }
 
-// TestRecheckNoTool: a frame that named no tool is refused under any policy.
+// TestRecheckNoTool: a frame that was recorded without a tool is refused under
+// any policy; a tool that happens to have that name is judged by the rules.
 func TestRecheckNoTool(t *testing.T) {
 	const passThrough = "7b30695c7a4df1b6a226bdd591c6d75b9917bb3af078af2d01be295e4df96974"
-	line := strings.Replace(call("<unknown>", wasDenied, ""), `"policy_set_hash":"`+zeros, `"policy_set_hash":"`+passThrough, 1)
-	if got, _, _ := recheck(t, policy.AllowAll(), line); !strings.Contains(got, "unchanged denied") {
-		t.Error(got)
+	unasked := func(line string) string {
+		return strings.Replace(line, `"policy_set_hash":"`+zeros, `"policy_set_hash":"`+passThrough, 1)
 	}
-	if got, _, _ := recheck(t, policy.AllowAll(), call("<unknown>", wasDenied, "")); !strings.Contains(got, "newly_allowed") {
-		t.Error(got)
+	for _, c := range []struct{ line, want string }{
+		{unasked(call("<unknown>", wasDenied, "")), "unchanged denied"},
+		{unasked(call("<unknown>", wasAllowed, "")), "newly_blocked was=allowed now=denied"}, // forwarded unread where nothing was enforced
+		{unasked(call("x", wasAllowed, "")), "unchanged allowed"},
+		{call("<unknown>", `{"status":"denied","reason":"ambiguous frame: raw CR"}`, ""), "unchanged denied"},
+		{call("<unknown>", `{"status":"denied","reason":"no matching rule (default deny)"}`, ""), "newly_allowed was=denied now=allowed"},
+		{call("<unknown>", wasDenied, `"matched_rule":"r"`), "newly_allowed was=denied now=allowed"},
+		{call("<unknown>", wasAllowed, ""), "unchanged allowed"},
+	} {
+		if got, _, _ := recheck(t, policy.AllowAll(), c.line); !strings.HasSuffix(got, ": "+c.want+"\n") {
+			t.Errorf("%s: got %swant %s", c.line, got, c.want)
+		}
 	}
 }
 
@@ -253,4 +264,33 @@ func FuzzRecheck(f *testing.F) {
 			t.Fatalf("%v, %d of %d", err, answers, tally.Calls())
 		}
 	})
+}
+
+// TestRecheckMemoryIsFlat rechecks a record of some 60 MB that is never held.
+func TestRecheckMemoryIsFlat(t *testing.T) {
+	line := []byte(call("x", wasAllowed, `"role":"ops"`))
+	const calls = 100_000
+	r, w := io.Pipe()
+	go func() {
+		for range calls {
+			w.Write(line)
+		}
+		w.Close()
+	}()
+	var most, stats = uint64(0), runtime.MemStats{}
+	n := 0
+	tally, err := policy.Recheck(r, policy.AllowAll(), func(*policy.Rechecked) error {
+		if n++; n%10_000 == 0 {
+			runtime.GC()
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapAlloc)
+		}
+		return nil
+	}, func(n policy.Note) { t.Error(n) })
+	if err != nil || tally.Of(policy.Unchanged) != calls {
+		t.Fatalf("%v, %+v", err, tally)
+	}
+	if most > 32<<20 {
+		t.Errorf("%d bytes of heap", most)
+	}
 }

@@ -77,11 +77,7 @@ func LoadSuite(path string) (*Suite, error) {
 
 func (d *document) suite(top *yaml.Node, u *Suite) {
 	f := d.fields(top, "a policy test", suiteKeys)
-	for _, name := range suiteKeys {
-		if _, ok := f[name]; !ok {
-			d.malformed(top, name, "a policy test needs %s", quoted(name))
-		}
-	}
+	d.needs(top, f, "a policy test", 0, suiteKeys...)
 	if v, ok := f["policy"]; ok {
 		u.Policy, _ = d.text(v)
 	}
@@ -98,7 +94,11 @@ func (d *document) suite(top *yaml.Node, u *Suite) {
 		if len(d.errs) > maxLoadErrors {
 			return
 		}
+		before := len(d.errs)
 		c := d.testCase(n)
+		if len(d.errs) > before {
+			continue
+		}
 		if line, ok := names[c.Name]; ok {
 			d.malformed(n, "name", "a case named %s is on line %d already", quoted(c.Name), line)
 		}
@@ -109,20 +109,21 @@ func (d *document) suite(top *yaml.Node, u *Suite) {
 
 func (d *document) testCase(n *yaml.Node) Case {
 	c := Case{Line: n.Line}
+	before := len(d.errs)
 	f := d.fields(n, "a case", caseKeys)
 	if f == nil {
 		return c
 	}
 	if v, ok := f["name"]; ok {
 		c.Name, _ = d.text(v)
-	} else {
-		d.malformed(n, "name", "a case needs `name`")
 	}
 	steps, sequence := f["steps"]
 	if !sequence {
+		d.needs(n, f, "a case", before, "name", "tool", "expect")
 		c.Steps = []Step{d.step(n, f)}
 		return c
 	}
+	d.needs(n, f, "a case", before, "name")
 	for name, v := range f {
 		if name != "name" && name != "steps" {
 			d.malformed(v.key, name, "%s stands in each step of a case with `steps`", quoted(name))
@@ -133,7 +134,9 @@ func (d *document) testCase(n *yaml.Node) Case {
 		return c
 	}
 	for _, s := range steps.value.Content {
+		before := len(d.errs)
 		if f := d.fields(s, "a step", stepKeys); f != nil {
+			d.needs(s, f, "a step", before, "tool", "expect")
 			c.Steps = append(c.Steps, d.step(s, f))
 		}
 	}
@@ -142,11 +145,6 @@ func (d *document) testCase(n *yaml.Node) Case {
 
 func (d *document) step(n *yaml.Node, f map[string]field) Step {
 	s := Step{Line: n.Line, Times: 1}
-	for _, name := range []string{"tool", "expect"} {
-		if _, ok := f[name]; !ok {
-			d.malformed(n, name, "a call needs %s", quoted(name))
-		}
-	}
 	if v, ok := f["tool"]; ok {
 		s.Request.Tool, _ = d.text(v)
 	}

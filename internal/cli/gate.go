@@ -19,9 +19,16 @@ type gate struct {
 func newGate(path string) (*gate, error) {
 	set, err := policy.Load(path)
 	if err != nil {
-		return nil, fmt.Errorf("could not load policy `%s`: %w", path, err)
+		return nil, fmt.Errorf("could not load policy `%s`: %s", path, faults(err))
 	}
 	return &gate{path: path, engine: policy.NewEngine(set)}, nil
+}
+
+// warn tells what is lawful in the set in force but probably not meant.
+func (g *gate) warn(w io.Writer) {
+	for _, warning := range g.engine.Set().Warnings() {
+		fmt.Fprintf(w, "aegis wrap: policy %s\n", report.SafeText(warning.String()))
+	}
 }
 
 // Decide implements [interpose.Decider].
@@ -59,9 +66,10 @@ func (g *gate) reload(w io.Writer) {
 	was := g.engine.Set()
 	set, err := policy.Load(g.path)
 	if err != nil {
-		fmt.Fprintf(w, "aegis wrap: policy not reloaded, %s stays in force: %s\n", was.Fingerprint(), report.SafeText(err.Error()))
+		fmt.Fprintf(w, "aegis wrap: policy not reloaded, %s stays in force: %s\n", was.Fingerprint(), faults(err))
 		return
 	}
 	g.engine.Swap(set)
 	fmt.Fprintf(w, "aegis wrap: policy reloaded: %s replaces %s; policy_set_hash %s\n", set.Fingerprint(), was.Fingerprint(), set.Hash())
+	g.warn(w)
 }

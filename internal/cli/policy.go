@@ -46,12 +46,16 @@ func policyError(what, path string, err error) error {
 	if !hasPosition(err) {
 		return errors.New(report.SafeText(err.Error()))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s does not load:", what, report.SafeText(path))
+	return fmt.Errorf("%s %s does not load:\n  %s", what, report.SafeText(path), faults(err))
+}
+
+// faults lists why a file did not load, safe for a terminal, a fault a line.
+func faults(err error) string {
+	var lines []string
 	for line := range strings.Lines(err.Error()) {
-		b.WriteString("\n  " + report.SafeText(strings.TrimSuffix(line, "\n")))
+		lines = append(lines, report.SafeText(strings.TrimSuffix(line, "\n")))
 	}
-	return errors.New(b.String())
+	return strings.Join(lines, "\n  ")
 }
 
 // hasPosition tells a file with faults in it from one that could not be read.

@@ -105,6 +105,7 @@ started.`,
 			if err != nil {
 				return err
 			}
+			g.warn(s.err)
 			cfg.Decider = g
 			defer g.reloadOn(s.err)()
 			return runWrap(s, record, cfg)
@@ -126,6 +127,7 @@ func runWrap(s streams, record recordFlags, cfg interpose.Config) error {
 	if err != nil {
 		return fmt.Errorf("wrap audit failed: %w", err)
 	}
+	fmt.Fprintln(s.err, "aegis wrap: the server runs unconfined: it can read the signing key and write to the record as you can")
 	cfg.Client, cfg.Answer, cfg.Stderr = s.in, s.out, s.err
 	cfg.Signals, cfg.Recorder = signals, w
 	exit, relayErr := interpose.Run(cfg)

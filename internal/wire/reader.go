@@ -55,6 +55,9 @@ func NewReader(r io.Reader, maxFrame int) *Reader {
 // Framing returns the framing seen so far. It may be called from any goroutine.
 func (r *Reader) Framing() Framing { return Framing(r.framing.Load()) }
 
+// Buffered returns how many bytes have been read and not yet handed out.
+func (r *Reader) Buffered() int { return r.w - r.r }
+
 // Terminated reports whether the last frame, with its rest if it was over the
 // cap, was whole: a line that had its LF, a body that had its full length.
 func (r *Reader) Terminated() bool { return r.terminated }
