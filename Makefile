@@ -24,6 +24,7 @@ demo: build ## the main job on embedded parts
 
 # The race detector needs cgo and a C compiler; the product itself never does.
 test: interop-deps ## everything, with the race detector
+	test/setup.sh
 	CGO_ENABLED=1 go test -race ./...
 
 interop-deps: test/interop/node_modules/.package-lock.json ## the real servers and the official TypeScript client

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -59,10 +58,18 @@ func readTrustStore(path string) ([]aar.PublicKey, error) {
 		return nil, &exitError{2, fmt.Errorf("read trust store %s: %w", path, cause(err))}
 	}
 	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxTrustStore+1))
+	if err == nil && len(text) > maxTrustStore {
+		err = fmt.Errorf("longer than %d bytes", maxTrustStore)
+	}
+	if err != nil {
+		return nil, &exitError{2, fmt.Errorf("read trust store %s: %w", path, cause(err))}
+	}
 	var keys []aar.PublicKey
-	lines := bufio.NewScanner(io.LimitReader(file, maxTrustStore))
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		text := strings.TrimSpace(line)
 		if text == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
@@ -71,9 +78,6 @@ func readTrustStore(path string) ([]aar.PublicKey, error) {
 			return nil, &exitError{1, fmt.Errorf("trust store %s line %d is not a public key: %w", path, n, err)}
 		}
 		keys = append(keys, key)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, &exitError{2, fmt.Errorf("read trust store %s: %w", path, cause(err))}
 	}
 	return keys, nil
 }
