@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
-	"io"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 )
@@ -137,8 +135,3 @@ func (discard) Tail() *LineHash        { return nil }
 func (discard) Append([]byte) error    { return nil }
 func (discard) Sync() error            { return nil }
 func (discard) Close() error           { return nil }
-
-var (
-	_ = io.EOF
-	_ sync.Mutex
-)

@@ -86,10 +86,12 @@ type canonicalizer struct {
 	out []byte
 	top []member
 
+	draft   bytes.Buffer // a Line as it is marshalled, for the Writer
 	in      bytes.Buffer
 	dec     *jsontext.Decoder
 	members []member // a stack: the members of every object still open
 	scratch []byte
+	names   map[string]string // of members, so that the few that Lines have are allocated once
 	invalid *ValueError // the first violation; reading goes on, since a text that is no JSON at all is a different finding
 }
 
@@ -101,7 +103,7 @@ type member struct {
 }
 
 var canonicalizers = sync.Pool{New: func() any {
-	c := &canonicalizer{}
+	c := &canonicalizer{names: map[string]string{}}
 	c.dec = jsontext.NewDecoder(&c.in, jsontext.AllowDuplicateNames(true))
 	return c
 }}
@@ -217,9 +219,9 @@ func (c *canonicalizer) object(depth int) error {
 			return err
 		}
 		if bytes.IndexByte(raw, '\\') < 0 {
-			m.name = string(raw[1 : len(raw)-1])
+			m.name = c.intern(raw[1 : len(raw)-1])
 		} else {
-			m.name = string(c.scratch)
+			m.name = c.intern(c.scratch)
 		}
 		c.out = append(c.out, ':')
 		m.val = len(c.out)
@@ -238,6 +240,24 @@ func (c *canonicalizer) object(depth int) error {
 	}
 	_, err := c.dec.ReadToken()
 	return err
+}
+
+// maxNames and maxName bound what is kept of names: all that Lines have is under both.
+const (
+	maxNames = 128
+	maxName  = 64
+)
+
+// intern returns name as a string.
+func (c *canonicalizer) intern(name []byte) string {
+	if known, ok := c.names[string(name)]; ok {
+		return known
+	}
+	s := string(name)
+	if len(s) <= maxName && len(c.names) < maxNames {
+		c.names[s] = s
+	}
+	return s
 }
 
 // sort puts the members of one object, the last thing in out, into order.

@@ -135,10 +135,7 @@ func lineHash(row []byte) (LineHash, error) {
 		Seq      *uint64   `json:"seq"`
 		PrevHash *LineHash `json:"prev_hash"`
 	}
-	if err := json.Unmarshal(canonical, &link); err != nil {
-		return LineHash{}, err
-	}
-	if link.LineType == nil || link.Seq == nil || link.PrevHash == nil {
+	if json.Unmarshal(canonical, &link) != nil || link.LineType == nil || link.Seq == nil || link.PrevHash == nil {
 		return LineHash{}, errors.New("no line_type, seq and prev_hash")
 	}
 	return sha256.Sum256(canonical), nil
@@ -147,8 +144,10 @@ func lineHash(row []byte) (LineHash, error) {
 // MaxLine is the longest Line that is read, in bytes.
 const MaxLine = 16 << 20
 
-// lastRow returns the last row that is not blank and the offset it starts at;
-// nil if the file has none.
+var errLongTail = fmt.Errorf("the last line is longer than %d bytes", MaxLine)
+
+// lastRow returns the last row that is not blank, some of the white space at its
+// end perhaps left out, and the offset it starts at; nil if the file has none.
 func lastRow(f io.ReaderAt, size int64) (row []byte, start int64, err error) {
 	var tail []byte // the file from start on
 	start = size
@@ -170,13 +169,16 @@ func lastRow(f io.ReaderAt, size int64) (row []byte, start int64, err error) {
 			if lf < 0 && start > 0 {
 				break // the row may start in the chunk before
 			}
+			if len(row) > MaxLine {
+				return nil, 0, errLongTail
+			}
 			if len(bytes.TrimSpace(row)) > 0 {
 				return row, start + int64(lf+1), nil
 			}
 			trimmed = trimmed[:lf]
 		}
 		if len(tail) > MaxLine+64<<10 {
-			return nil, 0, fmt.Errorf("the last line is longer than %d bytes", MaxLine)
+			return nil, 0, errLongTail
 		}
 	}
 	return nil, 0, nil
@@ -189,14 +191,19 @@ func endsWithLF(f io.ReaderAt, size int64) bool {
 }
 
 // rowNumber counts the rows up to and with the one at offset, blank ones left
-// out, as verify does.
+// out, as verify does. What they hold is not looked at: power loss may have
+// damaged more lines than the last.
 func rowNumber(f io.ReaderAt, offset int64) (uint64, error) {
 	rows := newRowReader(io.NewSectionReader(f, 0, offset))
-	for n := uint64(1); ; n++ {
-		if _, err := rows.next(); err == io.EOF {
+	for n := uint64(1); ; {
+		text, err := rows.line()
+		if err == io.EOF {
 			return n, nil
 		} else if err != nil {
 			return 0, err
+		}
+		if len(bytes.TrimSpace(text)) > 0 {
+			n++
 		}
 	}
 }

@@ -32,8 +32,8 @@ func LoadSigningKey(path string) (*SigningKey, error) {
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
 		return nil, fmt.Errorf("signing key %s is readable beyond its owner (mode %04o); chmod 600 it", path, mode)
 	}
-	// One byte more than a key file can have tells a longer one.
-	text, err := io.ReadAll(io.LimitReader(f, int64(hex.EncodedLen(ed25519.SeedSize)+len("\r\n")+1)))
+	// More than a key file can have, to say how long another one is.
+	text, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
 		return nil, fmt.Errorf("signing key %s: %w", path, unwrapPath(err))
 	}
@@ -66,7 +66,8 @@ func parseSeed(text []byte) (seed [ed25519.SeedSize]byte, err error) {
 
 // GenerateSigningKey makes a new key and writes its file at path, mode 0600,
 // synced, with its parent directories. It refuses to replace a file unless
-// force is set. The key appears under its name whole or not at all.
+// force is set. The key appears under its name whole; a kill in between may
+// leave an empty file there, which no command takes for a key.
 func GenerateSigningKey(path string, force bool) (*SigningKey, error) {
 	var seed [ed25519.SeedSize]byte
 	rand.Read(seed[:]) // never fails (crypto/rand)

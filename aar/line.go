@@ -300,6 +300,16 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
+// AppendText implements [encoding.TextAppender]: 64 lowercase hex characters.
+func (d LineHash) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (d PolicySetHash) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (d RequestDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (d ResponseDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (d SurfaceDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (d KeyID) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (k PublicKey) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, k[:]), nil }
+func (s Signature) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, s[:]), nil }
+
 func hexText(b []byte) []byte { return hex.AppendEncode(nil, b) }
 
 // MarshalText implements [encoding.TextMarshaler]: 64 lowercase hex characters.

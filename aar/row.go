@@ -62,7 +62,7 @@ func (r *rowReader) line() ([]byte, error) {
 	r.long = r.long[:0]
 	for {
 		r.long = append(r.long, part...)
-		if len(r.long) > MaxLine+1 {
+		if len(bytes.TrimSuffix(r.long, []byte("\n"))) > MaxLine {
 			return nil, fmt.Errorf("line %d is longer than %d bytes", r.rows+1, MaxLine)
 		}
 		if err != bufio.ErrBufferFull {

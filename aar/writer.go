@@ -136,14 +136,15 @@ func (w *Writer) encode(dst []byte, line Line) ([]byte, error) {
 	if isSigned {
 		*signed.seal() = Seal{KeyID: &w.key.id}
 	}
-	text, err := json.Marshal(line)
-	if err == nil && len(text) > maxContent {
-		err = fmt.Errorf("longer than %d bytes", maxContent)
-	}
 	c := canonicalizers.Get().(*canonicalizer)
 	defer canonicalizers.Put(c)
+	c.draft.Reset()
+	err := json.MarshalWrite(&c.draft, line)
+	if err == nil && c.draft.Len() > maxContent {
+		err = fmt.Errorf("longer than %d bytes", maxContent)
+	}
 	if err == nil {
-		err = c.run(text)
+		err = c.run(c.draft.Bytes())
 	}
 	if err != nil {
 		return nil, &LineError{Type: line.Type(), Reason: "cannot be written", Err: err}

@@ -1,6 +1,7 @@
 package aar_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 func TestManyGoroutinesWriteOneChain(t *testing.T) {
 	var sink aar.MemorySink
 	w := mustWriter(t, &sink)
-	const goroutines, rounds = 16, 40
+	const goroutines, rounds = 16, 20
 	var group sync.WaitGroup
 	for g := range goroutines {
 		group.Go(func() {
@@ -463,7 +464,7 @@ func TestOneSyncServesAllThatWait(t *testing.T) {
 // share their syncs. Time in the bubble is not real time.
 func TestGroupCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink, _, w := faulty(t)
+		sink, disk, w := faulty(t)
 		sink.DelaySync(4 * time.Millisecond)
 		before, start := sink.Count(sinktest.Sync), time.Now()
 		const inFlight, rounds = 64, 8
@@ -473,6 +474,9 @@ func TestGroupCommit(t *testing.T) {
 				for range rounds {
 					c := mustBegin(t, w)
 					must(t, c.Durable())
+					if data, synced := disk.Written(); !bytes.Contains(data[:synced], []byte(`"`+c.ID()+`"`)) {
+						t.Errorf("the intent of %s is not durable", c.ID())
+					}
 					must(t, c.End(succeeded()))
 				}
 			})
@@ -524,7 +528,8 @@ func TestOutcomeAloneIsSyncedAfter20ms(t *testing.T) {
 func TestNoOutcomeStaysUnsynced(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
-			_, disk, w := faulty(t)
+			sink, disk, w := faulty(t)
+			sink.DelaySync(10 * time.Millisecond)
 			var group sync.WaitGroup
 			for g := range uint64(8) {
 				random := rand.New(rand.NewPCG(seed, g))
@@ -541,7 +546,7 @@ func TestNoOutcomeStaysUnsynced(t *testing.T) {
 				})
 			}
 			group.Wait()
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20*time.Millisecond + 2*10*time.Millisecond) // and the sync under way, and the next
 			synctest.Wait()
 			if data, synced := disk.Written(); synced != len(data) {
 				t.Errorf("seed %d: %d bytes stay unsynced", seed, len(data)-synced)

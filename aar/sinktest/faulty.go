@@ -189,21 +189,22 @@ func (f *Faulty) append(lines []byte) error {
 	return fault.err
 }
 
-// Sync implements [aar.Sink].
+// Sync implements [aar.Sink]. The Sync inside comes first and the delay after
+// it, so that what is appended meanwhile is not covered: no Sink promises more.
 func (f *Faulty) Sync() error {
 	f.mu.Lock()
 	f.log(Event{Op: SyncStart})
 	err, delay, hold := f.syncErr, f.delay, f.hold
 	f.syncErr = nil
 	f.mu.Unlock()
+	if err == nil {
+		err = f.inner.Sync()
+	}
 	if hold != nil {
 		<-hold
 	}
 	if delay > 0 {
 		time.Sleep(delay)
-	}
-	if err == nil {
-		err = f.inner.Sync()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/aegis-aar/aegis/aar"
@@ -79,24 +80,21 @@ func (p *PowerLoss) Left(l Loss) []byte {
 }
 
 // Losses enumerates what may be left: every subset of the unsynced pages
-// zeroed, for every length at a page's edge, one byte off it, or in the middle
-// of one.
+// zeroed, for every length at a page's edge or a line's end, one byte off it,
+// or in the middle of a page.
 func (p *PowerLoss) Losses() iter.Seq[Loss] {
 	data, synced := p.Written()
-	first, last := synced/Page, (len(data)-1)/Page
+	lengths := []int{synced, len(data)}
+	for i := synced + 1; i < len(data); i++ {
+		onPage := i % Page
+		if onPage <= 1 || onPage == Page/2 || onPage == Page-1 || data[i] == '\n' || data[i-1] == '\n' {
+			lengths = append(lengths, i)
+		}
+	}
+	slices.Sort(lengths)
+	first := synced / Page
 	return func(yield func(Loss) bool) {
-		lengths := []int{synced}
-		for page := first; page <= last; page++ {
-			for _, at := range []int{page*Page + 1, page*Page + Page/2, page*Page + Page - 1, (page + 1) * Page} {
-				if at > synced && at < len(data) {
-					lengths = append(lengths, at)
-				}
-			}
-		}
-		if len(data) > synced {
-			lengths = append(lengths, len(data))
-		}
-		for _, length := range lengths {
+		for _, length := range slices.Compact(lengths) {
 			pages := 0
 			if length > synced {
 				pages = (length-1)/Page - first + 1

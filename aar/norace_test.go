@@ -1,0 +1,5 @@
+//go:build !race
+
+package aar
+
+const changesPerByte = 6
