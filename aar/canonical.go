@@ -92,7 +92,7 @@ type canonicalizer struct {
 	members []member // a stack: the members of every object still open
 	scratch []byte
 	names   map[string]string // of members, so that the few that Lines have are allocated once
-	invalid *ValueError // the first violation; reading goes on, since a text that is no JSON at all is a different finding
+	invalid *ValueError       // the first violation; reading goes on, since a text that is no JSON at all is a different finding
 }
 
 // member is one member of an object: where `"name":value` stands in out.

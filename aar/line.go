@@ -301,26 +301,24 @@ func (e *LineError) Error() string {
 func (e *LineError) Unwrap() error { return e.Err }
 
 // AppendText implements [encoding.TextAppender]: 64 lowercase hex characters.
-func (d LineHash) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
-func (d PolicySetHash) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
-func (d RequestDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (d LineHash) AppendText(b []byte) ([]byte, error)       { return hex.AppendEncode(b, d[:]), nil }
+func (d PolicySetHash) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
+func (d RequestDigest) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
 func (d ResponseDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
-func (d SurfaceDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
-func (d KeyID) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
-func (k PublicKey) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, k[:]), nil }
-func (s Signature) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, s[:]), nil }
-
-func hexText(b []byte) []byte { return hex.AppendEncode(nil, b) }
+func (d SurfaceDigest) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
+func (d KeyID) AppendText(b []byte) ([]byte, error)          { return hex.AppendEncode(b, d[:]), nil }
+func (k PublicKey) AppendText(b []byte) ([]byte, error)      { return hex.AppendEncode(b, k[:]), nil }
+func (s Signature) AppendText(b []byte) ([]byte, error)      { return hex.AppendEncode(b, s[:]), nil }
 
 // MarshalText implements [encoding.TextMarshaler]: 64 lowercase hex characters.
-func (d LineHash) MarshalText() ([]byte, error)       { return hexText(d[:]), nil }
-func (d PolicySetHash) MarshalText() ([]byte, error)  { return hexText(d[:]), nil }
-func (d RequestDigest) MarshalText() ([]byte, error)  { return hexText(d[:]), nil }
-func (d ResponseDigest) MarshalText() ([]byte, error) { return hexText(d[:]), nil }
-func (d SurfaceDigest) MarshalText() ([]byte, error)  { return hexText(d[:]), nil }
-func (d KeyID) MarshalText() ([]byte, error)          { return hexText(d[:]), nil }
-func (k PublicKey) MarshalText() ([]byte, error)      { return hexText(k[:]), nil }
-func (s Signature) MarshalText() ([]byte, error)      { return hexText(s[:]), nil }
+func (d LineHash) MarshalText() ([]byte, error)       { return d.AppendText(nil) }
+func (d PolicySetHash) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
+func (d RequestDigest) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
+func (d ResponseDigest) MarshalText() ([]byte, error) { return d.AppendText(nil) }
+func (d SurfaceDigest) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
+func (d KeyID) MarshalText() ([]byte, error)          { return d.AppendText(nil) }
+func (k PublicKey) MarshalText() ([]byte, error)      { return k.AppendText(nil) }
+func (s Signature) MarshalText() ([]byte, error)      { return s.AppendText(nil) }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (d *LineHash) UnmarshalText(t []byte) error       { return ParseHex(d[:], string(t)) }

@@ -33,7 +33,7 @@ const (
 	NeverWins       WarningCode = "never-wins"        // another rule beats it for every call it matches
 	AxisNotAsserted WarningCode = "axis-not-asserted" // capability or role: never matches in wrap or guard
 	NotAPattern     WarningCode = "not-a-pattern"     // `*` or `?` inside an axis is taken literally
-	OddName         WarningCode = "odd-name"          // an empty axis, or one with blanks at its ends
+	OddName         WarningCode = "odd-name"          // an empty axis, one with blanks at its ends, or one that looks like another
 	LimitsNotBound  WarningCode = "limits-not-bound"  // limits bind only tools in the product's own cell
 )
 
@@ -73,6 +73,8 @@ func (s *Set) lint(top *yaml.Node) []Warning {
 				warn(r.Line, r.Column, NotAPattern, "rule %s: %s %s is compared as it stands; there are no patterns but a lone \"*\"", quoted(r.ID), axis.name, quoted(*v))
 			case *v == "" || strings.TrimSpace(*v) != *v:
 				warn(r.Line, r.Column, OddName, "rule %s: %s is %q, blanks and all", quoted(r.ID), axis.name, *v)
+			case strings.ContainsFunc(*v, notPlainASCII):
+				warn(r.Line, r.Column, OddName, "rule %s: %s is %+q, and matches nothing that only looks like it", quoted(r.ID), axis.name, *v)
 			}
 		}
 	}
@@ -103,3 +105,7 @@ func (s *Set) alwaysBeatenBy(r *Rule) *Rule {
 	}
 	return nil
 }
+
+// notPlainASCII reports what can be spelt in more than one way, is not seen, or
+// is mistaken for something else. MCP asks for names without such characters.
+func notPlainASCII(r rune) bool { return r < ' ' || r > '~' }

@@ -135,10 +135,13 @@ func (t *windows) commit() {
 	t.log = t.log[:0]
 }
 
+// maxToolID is the longest tool name in bytes that a record holds as it is.
+const maxToolID = 1 << 10
+
 // boundedName is the form in which a record names a tool: over 1 KiB, the first
 // 256 bytes and the digest of the whole.
 func boundedName(s string) string {
-	if len(s) <= 1<<10 {
+	if len(s) <= maxToolID {
 		return s
 	}
 	cut := 256

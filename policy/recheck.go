@@ -157,7 +157,11 @@ func (s *Set) decideAgain(out *outcomeReader, r *Rechecked) {
 	r.Was = out.status
 	m := Match{Action: Deny} // of a frame that enforcement refuses whatever the rules say
 	if !out.namesNoTool() {
-		m = s.Evaluate(out.request(r.ToolID))
+		tool := r.ToolID
+		if long, ok := s.long[tool]; ok {
+			tool = long
+		}
+		m = s.Evaluate(out.request(tool))
 	}
 	if m.Rule != nil {
 		r.Rule = m.Rule.ID

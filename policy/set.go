@@ -106,6 +106,7 @@ type Set struct {
 	noRules     Edit   // where there are no rules: what stands in their place
 	rules       []Rule
 	index       index
+	long        map[string]string // tool names of rules that a record shortens, by their short form
 	hash        aar.PolicySetHash
 	fingerprint string
 	warnings    []Warning
@@ -121,6 +122,12 @@ func newSet(name string, fallback Action, defaultLine int, rules []Rule, fingerp
 	for i := range s.rules {
 		r := &s.rules[i]
 		r.index, r.refusal = i, r.refusalReason()
+		if r.Tool != nil && len(*r.Tool) > maxToolID {
+			if s.long == nil {
+				s.long = make(map[string]string)
+			}
+			s.long[boundedName(*r.Tool)] = *r.Tool
+		}
 	}
 	s.index = newIndex(s.rules)
 	s.hash = aar.HashPolicySet(s.appendProjection(nil))

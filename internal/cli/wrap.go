@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -98,17 +99,18 @@ started.`,
 				return usagef("--max-frame-bytes needs a size of at least 1")
 			}
 			cfg := interpose.Config{Argv: args, MaxFrame: maxFrame}
+			notes := &patientWriter{to: s.err}
 			if !cmd.Flags().Changed("policy") {
-				return runWrap(s, record, cfg)
+				return runWrap(s, notes, record, cfg)
 			}
 			g, err := newGate(policyPath)
 			if err != nil {
 				return err
 			}
-			g.warn(s.err)
+			g.warn(notes)
 			cfg.Decider = g
-			defer g.reloadOn(s.err)()
-			return runWrap(s, record, cfg)
+			defer g.reloadOn(notes)()
+			return runWrap(s, notes, record, cfg)
 		},
 	}
 	record.register(cmd)
@@ -117,7 +119,7 @@ started.`,
 	return cmd
 }
 
-func runWrap(s streams, record recordFlags, cfg interpose.Config) error {
+func runWrap(s streams, notes io.Writer, record recordFlags, cfg interpose.Config) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, endingSignals...)
 	defer signal.Stop(signals)
@@ -127,14 +129,14 @@ func runWrap(s streams, record recordFlags, cfg interpose.Config) error {
 	if err != nil {
 		return fmt.Errorf("wrap audit failed: %w", err)
 	}
-	fmt.Fprintln(s.err, "aegis wrap: the server runs unconfined: it can read the signing key and write to the record as you can")
+	fmt.Fprintln(notes, "aegis wrap: the server runs unconfined: it can read the signing key and write to the record as you can")
 	cfg.Client, cfg.Answer, cfg.Stderr = s.in, s.out, s.err
 	cfg.Signals, cfg.Recorder = signals, w
 	exit, relayErr := interpose.Run(cfg)
 	if err := w.Close(aar.Close{Child: childExit(exit, relayErr)}); err != nil {
-		fmt.Fprintf(s.err, "aegis wrap: the record has no orderly end: %v\n", err)
+		fmt.Fprintf(notes, "aegis wrap: the record has no orderly end: %v\n", err)
 	}
-	return exitOfChild(s, exit, relayErr)
+	return exitOfChild(notes, exit, relayErr)
 }
 
 // childExit is the `child` member of the close Line.
@@ -150,8 +152,9 @@ func childExit(exit interpose.Exit, err error) *aar.ChildExit {
 	return c
 }
 
-// exitOfChild turns the end of a session into the exit code of the command.
-func exitOfChild(s streams, exit interpose.Exit, err error) error {
+// exitOfChild turns the end of a session into the exit code of the command, and
+// says what there is to say of it itself: stderr may have no reader any more.
+func exitOfChild(notes io.Writer, exit interpose.Exit, err error) error {
 	if sig, ok := errors.AsType[*interpose.SignalError](err); ok {
 		return &exitError{code: 128 + sig.Number()}
 	}
@@ -159,14 +162,15 @@ func exitOfChild(s streams, exit interpose.Exit, err error) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("wrap relay I/O failed: %w", err)
+		fmt.Fprintf(notes, "error: wrap relay I/O failed: %v\n", err)
+		return &exitError{code: 1}
 	}
 	code := exit.Code
 	if exit.Signal != "" {
 		code = 128 + exit.Number
 	}
 	if exit.Early {
-		fmt.Fprintln(s.err, "aegis wrap: child process exited before the client closed stdin")
+		fmt.Fprintln(notes, "aegis wrap: child process exited before the client closed stdin")
 		code = max(code, 1)
 	}
 	if code != 0 {

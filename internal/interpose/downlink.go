@@ -26,15 +26,13 @@ func (s *Session) downlink(r *wire.Reader) {
 			return
 		}
 		if f.OverCap {
-			if s.longAnswer(r, f) != nil {
-				return
-			}
+			s.longAnswer(r, f)
 			continue
 		}
 		if !s.ledger.empty() && !f.Blank() {
 			s.childFrame(f.Body, wire.Classify(f.Body))
 		}
-		s.outlet.write(f.Raw)
+		s.outlet.write(f.Raw, r.Terminated())
 	}
 }
 
@@ -78,7 +76,7 @@ func (s *Session) answered(c *openCall, digest aar.ResponseDigest) {
 
 // longAnswer passes on a frame that is too long to hold. Its last chunk is kept
 // back until the outcome is written: an answer is none before its end.
-func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) error {
+func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 	s.note("passed a server frame of more than %d bytes", s.cfg.MaxFrame)
 	s.outlet.mu.Lock()
 	defer s.outlet.mu.Unlock()
@@ -94,7 +92,7 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) error {
 			return errOneChunk
 		})
 		if err != nil && err != errOneChunk {
-			return err
+			return // Next will say what is wrong
 		}
 		if len(next) == 0 {
 			break
@@ -108,7 +106,7 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) error {
 		}
 	}
 	s.outlet.writeHeld(held)
-	return nil
+	s.outlet.ended = !r.Terminated()
 }
 
 var errOneChunk = errors.New("one chunk at a time")

@@ -13,7 +13,6 @@ func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 	digest := aar.DigestRequest(f.Body)
 	p := parcel{raw: f.Raw}
 	p.undeliverable = func(err error) { s.refuseUnrecorded(p.calls, m.Elements, m.Batch, err) }
-	var superseded []*openCall
 	for i := range m.Elements {
 		e := &m.Elements[i]
 		if !e.IsCall {
@@ -30,12 +29,15 @@ func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 			continue
 		}
 		c.id = e.ID.Clone()
-		if old := s.ledger.add(c); old != nil {
-			superseded = append(superseded, old)
-		}
 	}
-	for _, old := range superseded {
-		s.end(old, hostDenied(old.known, "session abandoned"))
+	// Only now: a frame that is refused takes no call's place.
+	for _, c := range p.calls {
+		if !c.id.Present() {
+			continue
+		}
+		if old := s.ledger.add(c); old != nil {
+			s.end(old, hostDenied(old.known, "session abandoned"))
+		}
 	}
 	s.outbox.put(p)
 }

@@ -116,14 +116,12 @@ func start(t testing.TB, argv []string, adjust ...func(*Config)) *session {
 
 func withPatience(p patience) func(*Config) { return func(c *Config) { c.patience = p } }
 
-// send writes to the relay as the client.
+// send writes to the relay as the client, all frames in one write.
 func (s *session) send(frames ...string) {
 	s.t.Helper()
 	s.stdin.SetWriteDeadline(time.Now().Add(limit))
-	for _, f := range frames {
-		if _, err := s.stdin.WriteString(f); err != nil {
-			s.t.Fatalf("send: %v", err)
-		}
+	if _, err := s.stdin.WriteString(strings.Join(frames, "")); err != nil {
+		s.t.Fatalf("send: %v", err)
 	}
 }
 

@@ -16,18 +16,18 @@ const coalesce = 64 << 10
 type parcel struct {
 	raw   []byte
 	calls []*openCall // whose intents must be durable before a byte of it is written
-	more  bool        // the next frame is being read already: it may share the sync
 	// undeliverable is told that they cannot be. The frame is not forwarded.
 	undeliverable func(error)
 }
 
 // outbox writes parcels to the child in the order they were put in. If nothing
-// waits before a parcel and no call is about to follow, whoever puts it in
-// writes it: handing it over would cost more than all else but the sync. Calls
-// that wait share a sync: one wait covers all that was put in before it began.
+// waits before a parcel and none is sure to follow, whoever puts it in writes it:
+// to hand it over costs more than all else but the sync. Calls that wait share
+// a sync: one wait covers all that was put in before it began.
 type outbox struct {
 	to    io.Writer
 	clock clock
+	more  func() bool // whether another parcel is sure to follow at once; asked by put
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -38,8 +38,8 @@ type outbox struct {
 	broken  bool // the child reads no more: what comes is dropped
 }
 
-func newOutbox(to io.Writer, c clock) *outbox {
-	o := &outbox{to: to, clock: c}
+func newOutbox(to io.Writer, c clock, more func() bool) *outbox {
+	o := &outbox{to: to, clock: c, more: more}
 	o.changed = sync.NewCond(&o.mu)
 	return o
 }
@@ -52,7 +52,7 @@ func (o *outbox) put(p parcel) {
 	if o.done {
 		return
 	}
-	if len(o.queue) == 0 && !o.writing && (len(p.calls) == 0 || !p.more) {
+	if len(o.queue) == 0 && !o.writing && (len(p.calls) == 0 || !o.more()) {
 		o.writeUnlocked(func() error { return o.forward([]parcel{p}) })
 		if len(o.queue) > 0 || o.done { // else run has no reason to wake up
 			o.changed.Broadcast()

@@ -21,11 +21,12 @@ type outlet struct {
 // busy tells whether a write waits for the client.
 func (o *outlet) busy() bool { return o.writing.Load() }
 
-// write writes one frame.
-func (o *outlet) write(b []byte) {
+// write writes one frame. Behind one that is not whole nothing is authored.
+func (o *outlet) write(b []byte, whole bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.writeHeld(b)
+	o.ended = !whole
 }
 
 // author writes a frame of our own, unless the stream is over: behind the

@@ -47,7 +47,7 @@ func (s *Session) refuseUnread(f wire.Frame, m wire.Message) {
 
 // refuseOverCap takes the rest of a frame over the cap without holding it, and
 // refuses it.
-func (s *Session) refuseOverCap(r *wire.Reader, f wire.Frame) error {
+func (s *Session) refuseOverCap(r *wire.Reader, f wire.Frame) {
 	var scan wire.Scanner
 	hash := sha256.New()
 	both := io.MultiWriter(&scan, hash)
@@ -57,15 +57,14 @@ func (s *Session) refuseOverCap(r *wire.Reader, f wire.Frame) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return // Next will say what is wrong
 	}
 	s.refuseFrame(scan.OverCap(), aar.RequestDigest(hash.Sum(nil)), fmt.Sprintf("frame over the cap of %d bytes", s.cfg.MaxFrame))
-	return nil
 }
 
 // withoutLF is the part of a chunk that belongs to the body of its frame.
 func withoutLF(r *wire.Reader, chunk []byte) []byte {
-	if n := len(chunk); r.Framing() == wire.Newline && n > 0 && chunk[n-1] == '\n' {
+	if n := len(chunk); r.Framing() != wire.ContentLength && n > 0 && chunk[n-1] == '\n' {
 		return chunk[:n-1]
 	}
 	return chunk

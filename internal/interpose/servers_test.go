@@ -56,24 +56,6 @@ func runScript(steps []string) int {
 				}
 				os.Stdout.Write(answerTo(line))
 			}
-		case "answer-behind": // read so many, then answer one for each that is read, up to a total
-			var behind, total int
-			fmt.Sscan(arg, &behind, &total)
-			var waiting [][]byte
-			for range total {
-				if len(waiting) == behind {
-					os.Stdout.Write(answerTo(waiting[0]))
-					waiting = waiting[1:]
-				}
-				line, err := in.ReadBytes('\n')
-				if err != nil {
-					return 90
-				}
-				waiting = append(waiting, line)
-			}
-			for _, line := range waiting {
-				os.Stdout.Write(answerTo(line))
-			}
 		case "say":
 			os.Stdout.WriteString(arg)
 		case "show": // a file
@@ -94,6 +76,10 @@ func runScript(steps []string) int {
 			os.Stdout.Close()
 		case "pause": // milliseconds
 			time.Sleep(time.Duration(n) * time.Millisecond)
+		case "until": // there is a file
+			for _, err := os.Stat(arg); err != nil; _, err = os.Stat(arg) {
+				time.Sleep(time.Millisecond)
+			}
 		case "sleep":
 			time.Sleep(time.Hour)
 		case "ignore-signals":

@@ -46,6 +46,7 @@ type patience struct {
 	drain   time.Duration // for the pipes of a child that has exited, and for one that closed its stdout to exit
 	term    time.Duration // from SIGTERM to SIGKILL, after silence
 	signal  time.Duration // from a signal of ours to SIGKILL
+	hurry   time.Duration // for whatever else blocks when a signal ends the session: all of it stays under 1.5 s
 	notice  time.Duration // for an end of the client's stream that is there already to be read
 }
 
@@ -54,6 +55,7 @@ var defaultPatience = patience{
 	drain:   2 * time.Second,
 	term:    5 * time.Second,
 	signal:  time.Second,
+	hurry:   100 * time.Millisecond,
 	notice:  100 * time.Millisecond,
 }
 
@@ -104,23 +106,32 @@ func Run(cfg Config) (Exit, error) {
 		answerGone: make(chan struct{}),
 		childQuiet: make(chan struct{}),
 	}
-	defer s.notes.close(cfg.patience.drain)
+	defer func() {
+		patience := cfg.patience.drain
+		if s.endsNow() {
+			patience = cfg.patience.hurry
+		}
+		s.notes.close(patience)
+	}()
 	child, err := startChild(cfg.Argv)
 	if err != nil {
 		return Exit{}, fmt.Errorf("%w `%s`: %w", ErrStart, cfg.Argv[0], err)
 	}
 	s.child = child
-	s.outbox = newOutbox(child.stdin, s.clock)
+	client := wire.NewReader(cfg.Client, cfg.MaxFrame)
+	s.outbox = newOutbox(child.stdin, s.clock, func() bool { return client.Buffered() > 0 })
 	s.outlet = &outlet{to: cfg.Answer, failed: func() { close(s.answerGone) }}
-	return s.run()
+	return s.run(client)
 }
 
-func (s *Session) run() (Exit, error) {
-	var forward, readers sync.WaitGroup
-	forward.Go(func() {
+func (s *Session) run(client *wire.Reader) (Exit, error) {
+	forwarded := make(chan struct{})
+	go func() {
+		defer close(forwarded)
 		s.outbox.run()
 		s.child.stdin.Close()
-	})
+	}()
+	var readers sync.WaitGroup
 	readers.Go(func() {
 		defer close(s.childQuiet)
 		s.downlink(wire.NewReader(s.child.stdout, s.cfg.MaxFrame))
@@ -131,7 +142,7 @@ func (s *Session) run() (Exit, error) {
 	go func() {
 		defer s.outbox.finish() // what the child sees comes after what supervise sees
 		defer close(s.clientDone)
-		s.uplink(wire.NewReader(s.cfg.Client, s.cfg.MaxFrame))
+		s.uplink(client)
 	}()
 
 	unanswered := s.awaitEnd()
@@ -140,14 +151,16 @@ func (s *Session) run() (Exit, error) {
 	s.outbox.abort()
 	exit := s.seeOut(readersDone)
 	s.child.stdin.Close() // frees a write that the child does not take
-	forward.Wait()
-	s.settle(unanswered)
 	select {
-	case <-s.ending:
-		return exit, s.cause
-	default:
-		return exit, nil
+	case <-forwarded:
+	case <-time.After(s.cfg.patience.hurry):
+		// A client that does not read holds a refusal, or a disk its sync.
 	}
+	s.settle(unanswered)
+	if s.endsNow() {
+		return exit, s.cause
+	}
+	return exit, nil
 }
 
 // settle gives every call that is still open its outcome, in call order.

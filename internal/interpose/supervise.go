@@ -35,29 +35,27 @@ func (s *Session) awaitEnd() string {
 		case <-s.childQuiet:
 			// It closed its stdout: nobody will hear of it again.
 			s.early = silence == nil && !s.closedByClient()
-			s.dismiss(s.cfg.patience.drain, s.child.terminate, s.cfg.patience.term)
-			return childExited
+			return s.dismiss(childExited, s.cfg.patience.drain)
 		case sig := <-s.cfg.Signals:
 			s.stop(&SignalError{sig})
+			return s.endNow()
 		case <-s.ending:
-			if sig, ok := s.cause.(*SignalError); ok {
-				s.dismiss(0, func() { s.child.pass(sig.Signal) }, s.cfg.patience.signal)
-				return bySignal
-			}
-			s.dismiss(0, s.child.terminate, s.cfg.patience.signal)
-			return byError
+			return s.endNow()
 		case <-clientDone:
 			clientDone, silence = nil, time.After(s.cfg.patience.silence)
 		case <-answerGone:
 			answerGone, silence = nil, time.After(s.cfg.patience.silence)
 			s.outbox.finish()
 		case <-silence:
-			if left := s.cfg.patience.silence - s.clock.since(s.heard.Load()); left > 0 {
+			left := s.cfg.patience.silence - s.clock.since(s.heard.Load())
+			if s.outlet.busy() { // it may have more to say than the client takes
+				left = s.cfg.patience.silence
+			}
+			if left > 0 {
 				silence = time.After(left) // the child has spoken since the client left
 				continue
 			}
-			s.dismiss(0, s.child.terminate, s.cfg.patience.term)
-			return clientClosed
+			return s.dismiss(clientClosed, 0)
 		}
 	}
 }
@@ -73,16 +71,23 @@ func (s *Session) closedByClient() bool {
 	}
 }
 
-// dismiss waits for the child to exit, then asks it to, then makes it. A
-// signal to aegis in the meantime cuts the waiting short.
-func (s *Session) dismiss(before time.Duration, ask func(), after time.Duration) {
-	if before > 0 && s.exitsWithin(before) {
-		return
+// dismiss gives the child grace to exit, asks it to, then makes it, and returns
+// why. What ends the session at once cuts all of that short.
+func (s *Session) dismiss(why string, grace time.Duration) string {
+	if s.exitsWithin(grace) {
+		return why
 	}
-	ask()
-	if !s.exitsWithin(after) {
-		s.child.kill()
+	if !s.endsNow() {
+		s.child.terminate()
+		if s.exitsWithin(s.cfg.patience.term) {
+			return why
+		}
 	}
+	if s.endsNow() {
+		return s.endNow()
+	}
+	s.child.kill()
+	return why
 }
 
 func (s *Session) exitsWithin(d time.Duration) bool {
@@ -91,10 +96,40 @@ func (s *Session) exitsWithin(d time.Duration) bool {
 		return true
 	case sig := <-s.cfg.Signals:
 		s.stop(&SignalError{sig})
-		return false
+	case <-s.ending:
 	case <-time.After(d):
+	}
+	return false
+}
+
+// endsNow tells whether something other than an EOF ends the session.
+func (s *Session) endsNow() bool {
+	select {
+	case <-s.ending:
+		return true
+	default:
 		return false
 	}
+}
+
+// endNow ends the child for the session's cause, which it returns in the
+// record's words. A second signal does not wait for the first.
+func (s *Session) endNow() string {
+	why := byError
+	if sig, ok := s.cause.(*SignalError); ok {
+		why = bySignal
+		s.child.pass(sig.Signal)
+	} else {
+		s.child.terminate()
+	}
+	select {
+	case <-s.child.exited:
+		return why
+	case <-s.cfg.Signals:
+	case <-time.After(s.cfg.patience.signal):
+	}
+	s.child.kill()
+	return why
 }
 
 // seeOut lets the pipes of an exited child run dry, ends what is left of its
@@ -115,7 +150,7 @@ func (s *Session) seeOut(readersDone <-chan struct{}) Exit {
 	s.child.stderr.Close()
 	select {
 	case <-readersDone:
-	case <-time.After(s.cfg.patience.signal / 5):
+	case <-time.After(s.cfg.patience.hurry):
 		// A client that does not read holds the downlink in a write.
 	}
 	exit.Early = s.early
@@ -136,7 +171,7 @@ func (s *Session) drain(readersDone <-chan struct{}) {
 			s.stop(&SignalError{sig})
 		case <-ending:
 			ending, hurry = nil, true
-			patience = s.cfg.patience.signal / 5 // the whole end by a signal stays under 1.5 s
+			patience = s.cfg.patience.hurry
 		case <-time.After(patience):
 			if hurry || !s.outlet.busy() {
 				return

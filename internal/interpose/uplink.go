@@ -21,13 +21,15 @@ func (s *Session) uplink(r *wire.Reader) {
 		if !s.sameFraming() {
 			return
 		}
+		if r.Framing() == wire.ContentLength && !plainHeader(f) {
+			s.stop(fmt.Errorf("client: %w", errHeaderName))
+			return
+		}
 		switch {
+		case f.OverCap: // blank as far as it was read, it may be, and say something behind that
+			s.refuseOverCap(r, f)
 		case f.Blank():
 			s.outbox.put(parcel{raw: f.Raw})
-		case f.OverCap:
-			if err := s.refuseOverCap(r, f); err != nil {
-				return
-			}
 		default:
 			s.clientFrame(f, wire.Classify(f.Body))
 		}
