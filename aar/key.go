@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 
 	"filippo.io/edwards25519"
 )
@@ -106,7 +107,7 @@ func (v *verifier) verify(message []byte, s *Signature) error {
 	if v.err != nil {
 		return v.err
 	}
-	if smallOrderEncodings[[32]byte(s[:32])] || !ed25519.Verify(v.public[:], message, s[:]) {
+	if smallOrderEncodings()[[32]byte(s[:32])] || !ed25519.Verify(v.public[:], message, s[:]) {
 		return errBadSignature
 	}
 	return nil
@@ -118,7 +119,7 @@ func smallOrder(p *edwards25519.Point) bool {
 
 // smallOrderEncodings holds the canonical encodings of the eight points whose
 // order divides 8: the multiples of a generator of the torsion subgroup.
-var smallOrderEncodings = func() map[[32]byte]bool {
+var smallOrderEncodings = sync.OnceValue(func() map[[32]byte]bool {
 	encodings := map[[32]byte]bool{}
 	generator, p := torsionGenerator(), edwards25519.NewIdentityPoint()
 	for range 8 {
@@ -126,7 +127,7 @@ var smallOrderEncodings = func() map[[32]byte]bool {
 		p.Add(p, generator)
 	}
 	return encodings
-}()
+})
 
 // torsionGenerator finds a point of order 8: a curve point times the order of
 // the prime subgroup has only its torsion part left.

@@ -507,7 +507,7 @@ func TestOutcomeAloneIsSyncedAfter20ms(t *testing.T) {
 				if n := sink.Count(sinktest.SyncStart); n != before {
 					t.Errorf("%d syncs before 20 ms", n-before)
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				if data, synced := disk.Written(); synced != len(data) || sink.Count(sinktest.Sync) != before+1 {
 					t.Errorf("after 20 ms %d of %d bytes are synced, by %d syncs", synced, len(data), sink.Count(sinktest.Sync)-before)

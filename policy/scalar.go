@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -31,22 +32,27 @@ func isNull(n *yaml.Node) bool {
 	return false
 }
 
+// Compiled when first asked for: most runs of aegis read no policy.
 var (
-	numberText = regexp.MustCompile(`^[-+]?(0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
-	dateText   = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)
-	boolText   = regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)
+	numberText = lazyRegexp(`^[-+]?(0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	dateText   = lazyRegexp(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)
+	boolText   = lazyRegexp(`^(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)
 )
+
+func lazyRegexp(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // otherThanText says what some YAML reader takes a plain scalar for, or "".
 func otherThanText(s string) string {
 	switch {
 	case s == "" || s == "~" || strings.EqualFold(s, "null"):
 		return "null"
-	case boolText.MatchString(s):
+	case boolText().MatchString(s):
 		return "a boolean"
-	case numberText.MatchString(s):
+	case numberText().MatchString(s):
 		return "a number"
-	case dateText.MatchString(s):
+	case dateText().MatchString(s):
 		return "a date"
 	case s == "=" || s == "<<":
 		return "a special value"
@@ -99,7 +105,7 @@ func (d *document) token(f field, valid []string) (s string, ok bool) {
 }
 
 // digits is the one spelling of a decimal number.
-var digits = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+var digits = lazyRegexp(`^-?(0|[1-9][0-9]*)$`)
 
 // number reports whether f holds a number in its one spelling.
 func (d *document) number(f field) bool {
@@ -109,7 +115,7 @@ func (d *document) number(f field) bool {
 		d.malformed(n, name, "%s is a number, found %s", quoted(name), kindName(n))
 	case !isPlain(n):
 		d.malformed(n, name, "%s is a number, found the text %s; remove the quotes", quoted(name), quoted(n.Value))
-	case !digits.MatchString(n.Value):
+	case !digits().MatchString(n.Value):
 		d.malformed(n, name, "%s is a whole number in plain decimal digits, found %s", quoted(name), quoted(n.Value))
 	default:
 		return true
