@@ -78,7 +78,7 @@ func (s *session) received() []string {
 // read takes what wrap writes, to its end.
 func (s *session) read(stdout io.Reader) {
 	defer close(s.done)
-	answered := map[int]bool{} // the ids that have their answer
+	seen := map[int]bool{} // the ids that have their answer
 	in := bufio.NewReader(stdout)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -95,10 +95,10 @@ func (s *session) read(stdout io.Reader) {
 			ID     int
 			Result json.RawMessage
 		}
-		if json.Unmarshal(line, &answer) != nil || answer.Result == nil || answered[answer.ID] {
+		if json.Unmarshal(line, &answer) != nil || answer.Result == nil || seen[answer.ID] {
 			continue // a banner, a notification, an answer to nobody, or one more
 		}
-		answered[answer.ID] = true
+		seen[answer.ID] = true
 		digest := sha256.Sum256(line)
 		s.mu.Lock()
 		s.answers = append(s.answers, hex.EncodeToString(digest[:]))

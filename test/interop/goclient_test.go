@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what the newest protocol deprecates, older servers still ask for
+
 package interop
 
 import (
