@@ -165,6 +165,7 @@ func TestReloadOnSIGUSR1(t *testing.T) {
 		{"2 MiB", func() { w.write("policy.yaml", strings.Repeat("# x\n", 1<<19)) }, "larger than 1 MiB"},
 		{"deleted", replace(func(string) error { return nil }), "no such file or directory"},
 		{"a directory", replace(func(p string) error { return os.Mkdir(p, 0o700) }), "is a directory"},
+		{"a pipe", replace(func(p string) error { return syscall.Mkfifo(p, 0o600) }), "policy is no file that can be read again"},
 		{"a link to itself", replace(func(p string) error { return os.Symlink("policy.yaml", p) }), "too many levels of symbolic links"},
 		{"unreadable", replace(func(p string) error { return os.WriteFile(p, []byte(deny("x")), 0) }), "permission denied"},
 	} {
@@ -195,7 +196,7 @@ func TestReloadOnSIGUSR1(t *testing.T) {
 func TestNoCallSeesTwoSets(t *testing.T) {
 	frames := 10_000
 	if raceDetector {
-		frames = 2000 // a signature takes milliseconds with it
+		frames = 1000 // a signature takes milliseconds with it
 	}
 	w := newWorkspace(t)
 	texts := [2]string{

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/interpose"
@@ -64,7 +66,7 @@ func recorded(v policy.Verdict) aar.Policy {
 // Both are told.
 func (g *gate) reload(w io.Writer) {
 	was := g.engine.Set()
-	set, err := policy.Load(g.path)
+	set, err := g.loadAgain()
 	if err != nil {
 		fmt.Fprintf(w, "aegis wrap: policy not reloaded, %s stays in force: %s\n", was.Fingerprint(), faults(err))
 		return
@@ -72,4 +74,13 @@ func (g *gate) reload(w io.Writer) {
 	g.engine.Swap(set)
 	fmt.Fprintf(w, "aegis wrap: policy reloaded: %s replaces %s; policy_set_hash %s\n", set.Fingerprint(), was.Fingerprint(), set.Hash())
 	g.warn(w)
+}
+
+// loadAgain reads the policy file again. It does not open a pipe, which can be
+// read but once: that could wait for ever, and all later reloads with it.
+func (g *gate) loadAgain() (*policy.Set, error) {
+	if info, err := os.Stat(g.path); err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket|os.ModeDevice) != 0 {
+		return nil, errors.New("policy is no file that can be read again")
+	}
+	return policy.Load(g.path)
 }

@@ -13,6 +13,7 @@ import (
 func (s *Session) downlink(r *wire.Reader) {
 	defer s.outlet.end()
 	for {
+		s.heard.Store(s.clock.now())
 		f, err := r.Next()
 		if err != nil {
 			if framing, ok := errors.AsType[*wire.FramingError](err); ok {

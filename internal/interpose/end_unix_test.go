@@ -270,7 +270,9 @@ func TestASlowClientGetsAll(t *testing.T) {
 			says := filepath.Join(t.TempDir(), "says")
 			said := strings.Repeat("a line of some length\n", tc.lines)
 			must(t, os.WriteFile(says, []byte(said), 0o600))
-			s := start(t, script("show "+says, "exit 0"), withPatience(hurried))
+			p := hurried
+			p.drain = 5 * time.Millisecond // is at an end many times while the client reads
+			s := start(t, script("show "+says, "exit 0"), withPatience(p))
 			first := s.next()
 			tc.end(s)
 			time.Sleep(3 * hurried.silence) // longer than any patience

@@ -77,7 +77,7 @@ type Session struct {
 
 	clientDone chan struct{} // the client's stream has ended
 	answerGone chan struct{} // the client reads no more
-	heard      atomic.Int64  // when the child last said something, by clock
+	heard      atomic.Int64  // when the downlink last had a frame of the child in hand, by clock
 	childQuiet chan struct{} // the child's stdout has ended
 	early      bool          // the child ended before the client did
 }

@@ -44,11 +44,17 @@ func TestStderrThatNobodyReads(t *testing.T) {
 	must(t, err)
 	announced, err := r.ReadString('\n')
 	must(t, err)
+	var rest []byte
+	read := make(chan error)
+	go func() {
+		var err error
+		rest, err = io.ReadAll(r)
+		read <- err
+	}()
 	s.send(ping("2"))
 	s.finish()
 	ours.Close()
-	rest, err := io.ReadAll(r)
-	must(t, err)
+	must(t, <-read)
 
 	var dropped int
 	if _, err := fmt.Sscanf(announced, "aegis wrap: dropped %d bytes of stderr: nobody was reading it\n", &dropped); err != nil || dropped == 0 {

@@ -173,7 +173,9 @@ func (s *Session) drain(readersDone <-chan struct{}) {
 			ending, hurry = nil, true
 			patience = s.cfg.patience.hurry
 		case <-time.After(patience):
-			if hurry || !s.outlet.busy() {
+			// What is left of its group had its time; what that wrote is in the pipes.
+			s.child.kill()
+			if hurry || !s.outlet.busy() && s.clock.since(s.heard.Load()) > s.cfg.patience.hurry {
 				return
 			}
 		}
