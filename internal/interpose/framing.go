@@ -1,10 +1,7 @@
 package interpose
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/aegis-aar/aegis/internal/wire"
@@ -33,28 +30,4 @@ type FramingMismatch struct{ Client, Server wire.Framing }
 
 func (e *FramingMismatch) Error() string {
 	return fmt.Sprintf("the client speaks %s framing, but the server speaks %s framing", e.Client, e.Server)
-}
-
-var errHeaderName = errors.New("a header line has a name that is no token of HTTP")
-
-// plainHeader reports whether every header line of a Content-Length frame is
-// named by a token, as HTTP has it. Which framing the server speaks is not known
-// before it has spoken, and one that reads lines takes `{"method":…}` in the
-// place of a name for a message, which nobody would have judged.
-func plainHeader(f wire.Frame) bool {
-	for line := range bytes.Lines(f.Raw[:len(f.Raw)-len(f.Body)]) {
-		name, _, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte{':'})
-		if bytes.ContainsFunc(name, notOfToken) {
-			return false
-		}
-	}
-	return true
-}
-
-func notOfToken(r rune) bool {
-	switch {
-	case '0' <= r && r <= '9', 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z':
-		return false
-	}
-	return !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }

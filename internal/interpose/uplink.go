@@ -21,10 +21,6 @@ func (s *Session) uplink(r *wire.Reader) {
 		if !s.sameFraming() {
 			return
 		}
-		if r.Framing() == wire.ContentLength && !plainHeader(f) {
-			s.stop(fmt.Errorf("client: %w", errHeaderName))
-			return
-		}
 		switch {
 		case f.OverCap: // blank as far as it was read, it may be, and say something behind that
 			s.refuseOverCap(r, f)

@@ -30,6 +30,7 @@ const (
 	faultDuplicate   fault = "duplicate member name"
 	faultDisguised   fault = "member name differs only by case or folding"
 	faultProto       fault = "member named __proto__"
+	faultNUL         fault = "NUL in a name"
 	faultUTF8        fault = "invalid UTF-8"
 	faultSurrogate   fault = "lone surrogate"
 	faultTrailing    fault = "bytes after the value"
@@ -64,6 +65,8 @@ const (
 //     params of notifications/cancelled (requestId) whose name is right but
 //     for case or Unicode folding; or a member __proto__ there, from which a
 //     JavaScript reader may inherit the members it does not find;
+//   - a NUL in the name of a member of the envelope or of such params, in the
+//     method or in the tool's name: a reader in C ends the text there;
 //   - a method that is not a string; a method together with result or error;
 //   - an id that is neither string, number nor null, or over 64 KiB;
 //   - a tools/call without a string params.name;
@@ -229,6 +232,8 @@ func (p *parser) member(known []string) ([]byte, fault) {
 		return nil, faultDisguised
 	case string(name) == "__proto__":
 		return nil, faultProto
+	case bytes.IndexByte(name, 0) >= 0:
+		return nil, faultNUL
 	}
 	return name, ""
 }

@@ -131,6 +131,10 @@ func TestClassifyAmbiguous(t *testing.T) {
 		{"member name differs only by case or folding", `[{"id":1,"method":"ping"},{"Method":"tools/call"}]`, true, ""},
 
 		{"member named __proto__", `{"id":5,"__proto__":{"method":"tools/call"}}`, true, "5"},
+		{"NUL in a name", `{"id":5,"method\u0000":"tools/call","method":"ping","params":{"name":"x"}}`, true, "5"},
+		{"NUL in a name", `{"id":5,"method":"tools/call","params":{"name\u0000":"y","name":"x"}}`, true, "5"},
+		{"NUL in a name", `{"id":5,"method":"tools/call\u0000"}`, true, "5"},
+		{"NUL in a name", `{"id":5,"method":"tools/call","params":{"name":"x\u0000y"}}`, true, "5"},
 		{"member named __proto__", `{"id":5,"method":"tools/call","params":{"name":"x","_\u005fproto__":{}}}`, true, "5"},
 
 		{"invalid UTF-8", "{\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"path\":\"/a/\xff\"}}}", true, "3"},

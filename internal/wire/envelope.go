@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // envelope reads one JSON-RPC object. Members may come in any order, so what
 // depends on the method is judged at the end.
 func (p *parser) envelope(e *Element) fault {
@@ -67,6 +69,9 @@ func (e *Element) setParams(params params) fault {
 		if !params.hasTool {
 			return faultToolName
 		}
+		if strings.IndexByte(params.tool, 0) >= 0 {
+			return faultNUL
+		}
 		e.IsCall, e.Tool, e.Arguments = true, params.tool, params.arguments
 	case methodCancelled:
 		if params.disguisedCancel {
@@ -88,7 +93,11 @@ func (p *parser) method() (string, fault) {
 	case string(v) == `"`+methodCall+`"`:
 		return methodCall, "" // saves the allocation
 	}
-	return string(p.unquote(v)), ""
+	method := string(p.unquote(v))
+	if strings.IndexByte(method, 0) >= 0 {
+		return "", faultNUL
+	}
+	return method, ""
 }
 
 func (p *parser) id() (ID, fault) {
@@ -129,7 +138,7 @@ func (p *parser) params() (params, fault) {
 		name, f := p.member(paramsMembers)
 		switch f {
 		case "":
-		case faultDisguised, faultProto:
+		case faultDisguised, faultProto, faultNUL:
 			ps.fault = f
 		default:
 			return ps, f

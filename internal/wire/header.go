@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -172,10 +173,21 @@ func header(line []byte) (name, value []byte, err error) {
 		}
 	}
 	name, value, ok := bytes.Cut(line, []byte{':'})
-	if !ok || len(name) == 0 || bytes.ContainsAny(name, " \t") {
+	if !ok || len(name) == 0 || bytes.ContainsFunc(name, notOfToken) {
 		return nil, nil, framingErrorf("malformed header line")
 	}
 	return name, bytes.Trim(value, " \t"), nil
+}
+
+// notOfToken reports what may not stand in the name of a header (RFC 9110,
+// section 5.6.2). A reader of lines takes `{"method":…}` in its place for a
+// message, one that nobody has judged.
+func notOfToken(r rune) bool {
+	switch {
+	case '0' <= r && r <= '9', 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z':
+		return false
+	}
+	return !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
 func contentLength(value []byte) (int64, error) {
