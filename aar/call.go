@@ -1,8 +1,8 @@
 package aar
 
 import (
+	"container/list"
 	"errors"
-	"slices"
 )
 
 // Call is the handle of one Call that has its intent on record. It gets
@@ -12,8 +12,9 @@ type Call struct {
 	w      *Writer
 	intent Intent
 	known  Outcome
-	at     uint64 // the write that holds the intent
-	ended  bool   // guarded by w.mu
+	at     uint64        // the write that holds the intent
+	ended  bool          // guarded by w.mu
+	place  *list.Element // in w.open
 }
 
 // ID is the call_id, `call-1` for the first Call of a Session.
@@ -53,7 +54,9 @@ func (c *Call) End(outcome Outcome) error {
 func (c *Call) end(outcome Outcome) error {
 	w := c.w
 	c.ended = true
-	w.open = slices.DeleteFunc(w.open, func(open *Call) bool { return open == c })
+	if c.place != nil {
+		w.open.Remove(c.place)
+	}
 	line := c.outcome(outcome)
 	_, err := w.append(line)
 	failed := err

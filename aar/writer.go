@@ -1,6 +1,7 @@
 package aar
 
 import (
+	"container/list"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type Writer struct {
 	seq      uint64
 	tail     LineHash
 	calls    uint64
-	open     []*Call    // begun and not ended, in call order
+	open     list.List  // of *Call: begun and not ended, in call order
 	unplaced []*Outcome // outcomes that could not be written; retried before the next Line
 	closed   bool
 	appends  uint64 // successful Appends
@@ -246,7 +247,7 @@ func (w *Writer) Begin(toolID string, request RequestDigest, known Outcome) (*Ca
 		return nil, err
 	}
 	c.at = at
-	w.open = append(w.open, c)
+	c.place = w.open.PushBack(c)
 	return c, nil
 }
 
@@ -313,8 +314,9 @@ func (w *Writer) Close(end Close) error {
 		return ErrClosed
 	}
 	var errs []error
-	for len(w.open) > 0 {
-		w.open[0].end(w.open[0].abandoned()) // what fails is tried once more below
+	for w.open.Len() > 0 {
+		c := w.open.Front().Value.(*Call)
+		c.end(c.abandoned()) // what fails is tried once more below
 	}
 	if len(w.unplaced) > 0 {
 		if _, err := w.append(); err != nil {

@@ -472,31 +472,3 @@ func TestReloadTellsBothSets(t *testing.T) {
 		t.Errorf("%q, want %q", told.String(), want)
 	}
 }
-
-// TestAPatientWriterWaitsForNobody: what is not taken in time is left behind,
-// what comes meanwhile is dropped, and when the reader is back so are the lines.
-func TestAPatientWriterWaitsForNobody(t *testing.T) {
-	r, pipe := io.Pipe()
-	p := &patientWriter{to: pipe}
-	for _, line := range []string{"left behind\n", "dropped\n", "dropped too\n"} {
-		if n, err := p.Write([]byte(line)); n != len(line) || err != nil {
-			t.Errorf("%q: %d, %v", line, n, err)
-		}
-	}
-	lines := bufio.NewReader(r)
-	next := func() string {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		return line
-	}
-	if got := next(); got != "left behind\n" {
-		t.Errorf("%q", got)
-	}
-	<-p.stuck
-	go p.Write([]byte("back\n"))
-	if got := next(); got != "back\n" {
-		t.Errorf("%q", got)
-	}
-}

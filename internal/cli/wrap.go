@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,22 +96,12 @@ started.`,
 				return usagef("--signing-key only applies with --audit <PATH> (the default sink is volatile and in memory)")
 			case record.key == "":
 				return usagef("--audit requires --signing-key <PATH>; generate one with `aegis keygen --out <PATH>`")
+			case policyPath == "" && cmd.Flags().Changed("policy"):
+				return usagef("--policy needs a PATH")
 			case maxFrame < 1:
 				return usagef("--max-frame-bytes needs a size of at least 1")
 			}
-			cfg := interpose.Config{Argv: args, MaxFrame: maxFrame}
-			notes := &patientWriter{to: s.err}
-			if !cmd.Flags().Changed("policy") {
-				return runWrap(s, notes, record, cfg)
-			}
-			g, err := newGate(policyPath)
-			if err != nil {
-				return err
-			}
-			g.warn(notes)
-			cfg.Decider = g
-			defer g.reloadOn(notes)()
-			return runWrap(s, notes, record, cfg)
+			return runWrap(s, record, policyPath, interpose.Config{Argv: args, MaxFrame: maxFrame})
 		},
 	}
 	record.register(cmd)
@@ -119,7 +110,26 @@ started.`,
 	return cmd
 }
 
-func runWrap(s streams, notes io.Writer, record recordFlags, cfg interpose.Config) error {
+// How long the last lines for people may wait for their reader: no longer than
+// the rest of an end by a signal leaves room for.
+const (
+	notesPatience = 2 * time.Second
+	notesHurry    = 100 * time.Millisecond
+)
+
+// runWrap runs one session. An empty policyPath only records.
+func runWrap(s streams, record recordFlags, policyPath string, cfg interpose.Config) error {
+	notes, patience := interpose.NewPump(s.err), notesPatience
+	defer func() { notes.Close(patience) }()
+	if policyPath != "" {
+		g, err := newGate(policyPath)
+		if err != nil {
+			return err
+		}
+		g.warn(notes)
+		cfg.Decider = g
+		defer g.reloadOn(notes)()
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, endingSignals...)
 	defer signal.Stop(signals)
@@ -130,9 +140,12 @@ func runWrap(s streams, notes io.Writer, record recordFlags, cfg interpose.Confi
 		return fmt.Errorf("wrap audit failed: %w", err)
 	}
 	fmt.Fprintln(notes, "aegis wrap: the server runs unconfined: it can read the signing key and write to the record as you can")
-	cfg.Client, cfg.Answer, cfg.Stderr = s.in, s.out, s.err
+	cfg.Client, cfg.Answer, cfg.Stderr = s.in, s.out, notes
 	cfg.Signals, cfg.Recorder = signals, w
 	exit, relayErr := interpose.Run(cfg)
+	if _, ok := errors.AsType[*interpose.SignalError](relayErr); ok {
+		patience = notesHurry
+	}
 	if err := w.Close(aar.Close{Child: childExit(exit, relayErr)}); err != nil {
 		fmt.Fprintf(notes, "aegis wrap: the record has no orderly end: %v\n", err)
 	}

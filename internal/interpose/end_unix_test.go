@@ -109,7 +109,7 @@ func TestASignalEndsAStuckSession(t *testing.T) {
 	must(t, err)
 	defer unread.Close()
 	defer stderr.Close()
-	s := start(t, flood(t, "ignore-signals", "say set\n", "complain 1000000"), brisk, func(c *Config) { c.Stderr = stderr })
+	s := start(t, flood(t, "ignore-signals", "say set\n", "complain 1000000"), brisk, func(c *Config) { c.Stderr = NewPump(stderr) })
 	s.wantNext("set")
 	stuck := make(chan struct{})
 	go func() {

@@ -12,7 +12,7 @@ const unknownTool = "<unknown>"
 func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 	digest := aar.DigestRequest(f.Body)
 	p := parcel{raw: f.Raw}
-	p.undeliverable = func(err error) { s.refuseUnrecorded(p.calls, m.Elements, m.Batch, err) }
+	p.undeliverable = func(code Code, err error) { s.refuseUndelivered(p.calls, m.Elements, m.Batch, code, err) }
 	for i := range m.Elements {
 		e := &m.Elements[i]
 		if !e.IsCall {
@@ -20,7 +20,7 @@ func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 		}
 		c, err := s.begin(e.Tool, digest, j.hash, j.verdicts[len(p.calls)])
 		if err != nil {
-			s.refuseUnrecorded(p.calls, m.Elements, m.Batch, err)
+			s.refuseUndelivered(p.calls, m.Elements, m.Batch, AuditError, err)
 			return
 		}
 		p.calls = append(p.calls, c)
@@ -67,14 +67,14 @@ func (s *Session) forwardUnread(f wire.Frame, m wire.Message) {
 	asked := []wire.Element{{IsCall: true, ID: m.ID}}
 	c, err := s.begin(unknownTool, aar.DigestRequest(f.Body), passThrough, Verdict{Policy: aar.Policy{Status: aar.Allowed}})
 	if err != nil {
-		s.refuseUnrecorded(nil, asked, false, err)
+		s.refuseUndelivered(nil, asked, false, AuditError, err)
 		return
 	}
 	s.end(c, hostDenied(c.known, unread(m)+"; forwarded, its answer is not known"))
 	s.outbox.put(parcel{
 		raw:           f.Raw,
 		calls:         []*openCall{c},
-		undeliverable: func(err error) { s.refuseUnrecorded(nil, asked, false, err) },
+		undeliverable: func(code Code, err error) { s.refuseUndelivered(nil, asked, false, code, err) },
 	})
 }
 

@@ -80,7 +80,6 @@ func start(t testing.TB, argv []string, adjust ...func(*Config)) *session {
 	cfg := Config{
 		Client:   clientEnd,
 		Answer:   answerEnd,
-		Stderr:   s.stderr,
 		Argv:     argv,
 		Signals:  s.signals,
 		Recorder: s.writer,
@@ -88,9 +87,13 @@ func start(t testing.TB, argv []string, adjust ...func(*Config)) *session {
 	for _, f := range adjust {
 		f(&cfg)
 	}
+	if cfg.Stderr == nil {
+		cfg.Stderr = NewPump(s.stderr)
+	}
 	go func() {
 		defer close(s.ended)
 		s.exit, s.err = Run(cfg)
+		cfg.Stderr.Close(100 * time.Millisecond)
 		s.unsettled = strings.Count(string(s.record()), `"line_type":"intent"`) - strings.Count(string(s.record()), `"line_type":"outcome"`)
 		// The process would end here.
 		answerEnd.Close()

@@ -1,6 +1,7 @@
 package interpose
 
 import (
+	"errors"
 	"io"
 	"sync"
 )
@@ -16,9 +17,12 @@ const coalesce = 64 << 10
 type parcel struct {
 	raw   []byte
 	calls []*openCall // whose intents must be durable before a byte of it is written
-	// undeliverable is told that they cannot be. The frame is not forwarded.
-	undeliverable func(error)
+	// undeliverable is told that the frame is not forwarded, and why.
+	undeliverable func(Code, error)
 }
+
+// errDeaf: the child lives, it may be, but has closed its stdin.
+var errDeaf = errors.New("the server takes no more input")
 
 // outbox writes parcels to the child in the order they were put in. If nothing
 // waits before a parcel and none is sure to follow, whoever puts it in writes it:
@@ -35,7 +39,8 @@ type outbox struct {
 	queued  int  // bytes
 	writing bool // somebody writes outside the lock
 	done    bool // nothing more is put in
-	broken  bool // the child reads no more: what comes is dropped
+	broken  bool // the child reads no more: what comes is given back
+	aborted bool // the session is over: what comes is dropped
 }
 
 func newOutbox(to io.Writer, c clock, more func() bool) *outbox {
@@ -53,7 +58,7 @@ func (o *outbox) put(p parcel) {
 		return
 	}
 	if len(o.queue) == 0 && !o.writing && (len(p.calls) == 0 || !o.more()) {
-		o.writeUnlocked(func() error { return o.forward([]parcel{p}) })
+		o.handOn([]parcel{p})
 		if len(o.queue) > 0 || o.done { // else run has no reason to wake up
 			o.changed.Broadcast()
 		}
@@ -79,7 +84,7 @@ func (o *outbox) finish() {
 func (o *outbox) abort() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.broken, o.done = true, true
+	o.aborted, o.broken, o.done = true, true, true
 	o.changed.Broadcast()
 }
 
@@ -96,19 +101,23 @@ func (o *outbox) run() {
 		}
 		parcels := o.queue
 		o.queue, o.queued = nil, 0
-		o.writeUnlocked(func() error { return o.forward(parcels) })
+		o.handOn(parcels)
 		o.changed.Broadcast() // there is room
 	}
 }
 
-// writeUnlocked runs write without the lock, alone.
-func (o *outbox) writeUnlocked(write func() error) {
-	broken := o.broken
+// handOn forwards parcels without the lock, alone.
+func (o *outbox) handOn(parcels []parcel) {
+	broken, aborted := o.broken, o.aborted
 	o.writing = true
 	o.mu.Unlock()
 	var err error
-	if !broken {
-		err = write()
+	switch {
+	case aborted:
+	case broken:
+		giveBack(parcels, HostDenied, errDeaf)
+	default:
+		err = o.forward(parcels)
 	}
 	o.mu.Lock()
 	o.writing = false
@@ -125,19 +134,19 @@ func (o *outbox) forward(parcels []parcel) error {
 		}
 		// The last intent of the last parcel covers all before it.
 		if err := calls[len(calls)-1].call.Durable(); err != nil {
-			return o.write(refuse(parcels, err))
+			return o.write(giveBack(parcels, AuditError, err))
 		}
 		break
 	}
 	return o.write(parcels)
 }
 
-// refuse leaves only the parcels that need no record.
-func refuse(parcels []parcel, err error) []parcel {
+// giveBack returns the parcels without calls. The others are undeliverable.
+func giveBack(parcels []parcel, code Code, err error) []parcel {
 	kept := parcels[:0]
 	for _, p := range parcels {
 		if len(p.calls) > 0 {
-			p.undeliverable(err)
+			p.undeliverable(code, err)
 		} else {
 			kept = append(kept, p)
 		}
@@ -145,30 +154,37 @@ func refuse(parcels []parcel, err error) []parcel {
 	return kept
 }
 
+// write writes parcels, short ones together. Those of which no byte reached the
+// pipe are given back.
 func (o *outbox) write(parcels []parcel) error {
-	var together []byte
-	for i, p := range parcels {
-		for _, c := range p.calls {
-			c.forwarded.Store(o.clock.now())
-		}
-		if len(parcels) == 1 {
-			return writeAll(o.to, p.raw)
-		}
-		together = append(together, p.raw...)
-		if len(together) >= coalesce || i == len(parcels)-1 {
-			if err := writeAll(o.to, together); err != nil {
-				return err
+	for len(parcels) > 0 {
+		chunk, n := gather(parcels)
+		for _, p := range parcels[:n] {
+			for _, c := range p.calls {
+				c.forwarded.Store(o.clock.now())
 			}
-			together = together[:0]
 		}
+		if written, err := o.to.Write(chunk); err != nil {
+			for len(parcels) > 0 && written > 0 {
+				written -= len(parcels[0].raw)
+				parcels = parcels[1:]
+			}
+			giveBack(parcels, HostDenied, errDeaf)
+			return err
+		}
+		parcels = parcels[n:]
 	}
 	return nil
 }
 
-func writeAll(w io.Writer, b []byte) error {
-	if len(b) == 0 {
-		return nil
+// gather returns the bytes of the first n parcels.
+func gather(parcels []parcel) (chunk []byte, n int) {
+	if len(parcels) == 1 {
+		return parcels[0].raw, 1
 	}
-	_, err := w.Write(b)
-	return err
+	for n < len(parcels) && len(chunk) < coalesce {
+		chunk = append(chunk, parcels[n].raw...)
+		n++
+	}
+	return chunk, n
 }

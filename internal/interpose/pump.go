@@ -10,10 +10,10 @@ import (
 // maxPumped bounds the bytes that wait for a reader of our stderr.
 const maxPumped = 1 << 20
 
-// pump copies to a writer that may block without ever blocking itself: the
+// Pump copies to a writer that may block without ever blocking itself: the
 // child must be able to write its stderr whether or not anybody reads ours.
 // What does not fit is dropped, and the reader is told how much.
-type pump struct {
+type Pump struct {
 	to      io.Writer
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -23,15 +23,16 @@ type pump struct {
 	idle    chan struct{} // closed when run has ended
 }
 
-func newPump(to io.Writer) *pump {
-	p := &pump{to: to, idle: make(chan struct{})}
+// NewPump starts a Pump to a writer.
+func NewPump(to io.Writer) *Pump {
+	p := &Pump{to: to, idle: make(chan struct{})}
 	p.changed = sync.NewCond(&p.mu)
 	go p.run()
 	return p
 }
 
 // Write implements [io.Writer]. It never blocks and never fails.
-func (p *pump) Write(b []byte) (int, error) {
+func (p *Pump) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dropped > 0 || len(p.waiting)+len(b) > maxPumped {
@@ -43,7 +44,7 @@ func (p *pump) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (p *pump) run() {
+func (p *Pump) run() {
 	defer close(p.idle)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +66,8 @@ func (p *pump) run() {
 	}
 }
 
-// close waits until all is written, at most for the time given.
-func (p *pump) close(patience time.Duration) {
+// Close waits until all is written, at most for the time given.
+func (p *Pump) Close(patience time.Duration) {
 	p.mu.Lock()
 	p.closed = true
 	p.changed.Signal()

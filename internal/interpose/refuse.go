@@ -85,16 +85,22 @@ func (s *Session) refuseFrame(m wire.Message, digest aar.RequestDigest, reason s
 	s.answer([]wire.Element{asked}, false, func(*wire.Element) Code { return HostDenied })
 }
 
-// refuseUnrecorded refuses a frame whose intents are not durable. begun are
-// those of its calls that have an intent all the same.
-func (s *Session) refuseUnrecorded(begun []*openCall, elements []wire.Element, batch bool, err error) {
-	s.note("refused a call: it cannot be put on record: %v", err)
+// refuseUndelivered refuses a frame that was let pass and is not forwarded all
+// the same: its intents are not durable, or the child takes no more input. begun
+// are those of its calls that have an intent.
+func (s *Session) refuseUndelivered(begun []*openCall, elements []wire.Element, batch bool, code Code, err error) {
+	why := "not executed: " + err.Error()
+	if code == AuditError {
+		why = "not executed: the record could not be made durable"
+		err = fmt.Errorf("it cannot be put on record: %w", err)
+	}
+	s.note("refused a call: %v", err)
 	for _, c := range begun {
 		s.ledger.drop(c)
-		// Best effort: the same record has just failed.
-		c.call.End(hostDenied(c.known, "not executed: the record could not be made durable"))
+		// Best effort, if it is the record that failed.
+		c.call.End(hostDenied(c.known, why))
 	}
-	s.answer(elements, batch, func(*wire.Element) Code { return AuditError })
+	s.answer(elements, batch, func(*wire.Element) Code { return code })
 }
 
 // record puts a refused call on record. That it cannot be is no reason to let

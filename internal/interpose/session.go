@@ -26,7 +26,7 @@ const DefaultMaxFrame = 64 << 20
 type Config struct {
 	Client io.Reader // the client's messages
 	Answer io.Writer // what the client reads
-	Stderr io.Writer // the child's stderr as it comes, and notes of our own
+	Stderr *Pump     // the child's stderr as it comes, and notes of our own
 	Argv   []string  // the child's command, passed on as it is
 	// Signals ends the session, as if the terminal had been closed. May be nil.
 	Signals <-chan os.Signal
@@ -63,7 +63,6 @@ var defaultPatience = patience{
 type Session struct {
 	cfg    Config
 	clock  clock
-	notes  *pump
 	ledger *ledger
 	outbox *outbox
 	outlet *outlet
@@ -99,20 +98,12 @@ func Run(cfg Config) (Exit, error) {
 	s := &Session{
 		cfg:        cfg,
 		clock:      newClock(),
-		notes:      newPump(cfg.Stderr),
 		ledger:     newLedger(),
 		ending:     make(chan struct{}),
 		clientDone: make(chan struct{}),
 		answerGone: make(chan struct{}),
 		childQuiet: make(chan struct{}),
 	}
-	defer func() {
-		patience := cfg.patience.drain
-		if s.endsNow() {
-			patience = cfg.patience.hurry
-		}
-		s.notes.close(patience)
-	}()
 	child, err := startChild(cfg.Argv)
 	if err != nil {
 		return Exit{}, fmt.Errorf("%w `%s`: %w", ErrStart, cfg.Argv[0], err)
@@ -136,7 +127,7 @@ func (s *Session) run(client *wire.Reader) (Exit, error) {
 		defer close(s.childQuiet)
 		s.downlink(wire.NewReader(s.child.stdout, s.cfg.MaxFrame))
 	})
-	readers.Go(func() { io.Copy(s.notes, s.child.stderr) })
+	readers.Go(func() { io.Copy(s.cfg.Stderr, s.child.stderr) })
 	// The client's reader may block for ever in a read that nothing can end;
 	// nobody waits for it.
 	go func() {
@@ -200,5 +191,5 @@ func (s *Session) stop(cause error) {
 
 // note writes a line of our own to stderr. It never blocks.
 func (s *Session) note(format string, a ...any) {
-	fmt.Fprintf(s.notes, "aegis wrap: "+format+"\n", a...)
+	fmt.Fprintf(s.cfg.Stderr, "aegis wrap: "+format+"\n", a...)
 }

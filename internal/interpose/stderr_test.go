@@ -34,7 +34,7 @@ func TestStderrThatNobodyReads(t *testing.T) {
 	stderr, ours, err := os.Pipe()
 	must(t, err)
 	defer stderr.Close()
-	s := start(t, script("read", "complain 3145728", "say "+result("1")+"\n", "read", "complain 1000"), func(c *Config) { c.Stderr = ours })
+	s := start(t, script("read", "complain 3145728", "say "+result("1")+"\n", "read", "complain 1000"), func(c *Config) { c.Stderr = NewPump(ours) })
 	s.send(call("1", "t"))
 	s.wantNext(result("1"))
 
@@ -68,7 +68,7 @@ func TestStderrThatNobodyReads(t *testing.T) {
 // The pump holds a bounded part of what nobody takes.
 func TestThePumpIsBounded(t *testing.T) {
 	block := make(chan struct{})
-	p := newPump(blockedWriter{block})
+	p := NewPump(blockedWriter{block})
 	chunk := make([]byte, 64<<10)
 	for range 100 {
 		if n, err := p.Write(chunk); n != len(chunk) || err != nil {
@@ -81,7 +81,7 @@ func TestThePumpIsBounded(t *testing.T) {
 	}
 	p.mu.Unlock()
 	began := time.Now()
-	p.close(10 * time.Millisecond) // it does not wait for ever
+	p.Close(10 * time.Millisecond) // it does not wait for ever
 	if took := time.Since(began); took > limit/2 {
 		t.Errorf("close took %v", took)
 	}

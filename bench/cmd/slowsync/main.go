@@ -42,7 +42,7 @@ func main() {
 		log.Fatal(err)
 	}
 	_, err = interpose.Run(interpose.Config{
-		Client: os.Stdin, Answer: os.Stdout, Stderr: os.Stderr,
+		Client: os.Stdin, Answer: os.Stdout, Stderr: interpose.NewPump(os.Stderr),
 		Argv: flag.Args(), Recorder: w,
 	})
 	if err != nil {
