@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -37,6 +38,7 @@ func TestScripts(t *testing.T) {
 			"exits":        exits,
 			"bytes":        writeBytes,
 			"foreign-line": foreignLine,
+			"await":        await,
 		},
 	})
 }
@@ -85,4 +87,17 @@ func foreignLine(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	line := fmt.Sprintf(`{"line_type":%s,"prev_hash":"%x","schema_version":2,"seq":%s}`, name, sha256.Sum256(last), args[2])
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(string(record)+"\n"+line+"\n"), 0o600))
+}
+
+// await waits until a file has something in it: `await FILE`.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
+			return
+		}
+	}
+	ts.Fatalf("%s is still empty", args[0])
 }
