@@ -37,6 +37,9 @@ func DigestResponse(verbatim []byte) ResponseDigest { return sha256.Sum256(verba
 // HashPolicySet hashes the canonical bytes of a Policy Set's projection.
 func HashPolicySet(canonical []byte) PolicySetHash { return sha256.Sum256(canonical) }
 
+// PassThrough is the policy_set_hash of a Call that no Policy Set governed.
+var PassThrough = HashPolicySet([]byte("aegis-wrap-passthrough-v0"))
+
 func (d LineHash) String() string       { return hex.EncodeToString(d[:]) }
 func (d PolicySetHash) String() string  { return hex.EncodeToString(d[:]) }
 func (d RequestDigest) String() string  { return hex.EncodeToString(d[:]) }
@@ -59,3 +62,33 @@ func ParseHex(dst []byte, s string) error {
 	_, err := hex.Decode(dst, []byte(s))
 	return err
 }
+
+// AppendText implements [encoding.TextAppender]: lowercase hex.
+func (d LineHash) AppendText(b []byte) ([]byte, error)       { return hex.AppendEncode(b, d[:]), nil }
+func (d PolicySetHash) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
+func (d RequestDigest) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
+func (d ResponseDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+func (d SurfaceDigest) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
+func (d KeyID) AppendText(b []byte) ([]byte, error)          { return hex.AppendEncode(b, d[:]), nil }
+func (k PublicKey) AppendText(b []byte) ([]byte, error)      { return hex.AppendEncode(b, k[:]), nil }
+func (s Signature) AppendText(b []byte) ([]byte, error)      { return hex.AppendEncode(b, s[:]), nil }
+
+// MarshalText implements [encoding.TextMarshaler]: lowercase hex.
+func (d LineHash) MarshalText() ([]byte, error)       { return d.AppendText(nil) }
+func (d PolicySetHash) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
+func (d RequestDigest) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
+func (d ResponseDigest) MarshalText() ([]byte, error) { return d.AppendText(nil) }
+func (d SurfaceDigest) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
+func (d KeyID) MarshalText() ([]byte, error)          { return d.AppendText(nil) }
+func (k PublicKey) MarshalText() ([]byte, error)      { return k.AppendText(nil) }
+func (s Signature) MarshalText() ([]byte, error)      { return s.AppendText(nil) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler], as strict as [ParseHex].
+func (d *LineHash) UnmarshalText(t []byte) error       { return ParseHex(d[:], string(t)) }
+func (d *PolicySetHash) UnmarshalText(t []byte) error  { return ParseHex(d[:], string(t)) }
+func (d *RequestDigest) UnmarshalText(t []byte) error  { return ParseHex(d[:], string(t)) }
+func (d *ResponseDigest) UnmarshalText(t []byte) error { return ParseHex(d[:], string(t)) }
+func (d *SurfaceDigest) UnmarshalText(t []byte) error  { return ParseHex(d[:], string(t)) }
+func (d *KeyID) UnmarshalText(t []byte) error          { return ParseHex(d[:], string(t)) }
+func (k *PublicKey) UnmarshalText(t []byte) error      { return ParseHex(k[:], string(t)) }
+func (s *Signature) UnmarshalText(t []byte) error      { return ParseHex(s[:], string(t)) }

@@ -141,9 +141,6 @@ func lineHash(row []byte) (LineHash, error) {
 	return sha256.Sum256(canonical), nil
 }
 
-// MaxLine is the longest Line that is read, in bytes.
-const MaxLine = 16 << 20
-
 var errLongTail = fmt.Errorf("the last line is longer than %d bytes", MaxLine)
 
 // lastRow returns the last row that is not blank, some of the white space at its

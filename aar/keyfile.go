@@ -99,6 +99,9 @@ func GenerateSigningKey(path string, force bool) (*SigningKey, error) {
 		name.Close()
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
+		if !force {
+			os.Remove(path) // the reservation
+		}
 		return nil, fmt.Errorf("signing key %s: %w", path, err)
 	}
 	if err := syncDir(dir); err != nil {

@@ -1,13 +1,12 @@
 package aar
 
-import (
-	"encoding/hex"
-
-	"github.com/go-json-experiment/json"
-)
+import "github.com/go-json-experiment/json"
 
 // SchemaVersion is the schema_version of every Line this package writes.
 const SchemaVersion = 2
+
+// MaxLine is the longest Line that is read, in bytes.
+const MaxLine = 16 << 20
 
 // LineType is the line_type of a Line (specification, section 5.1).
 type LineType string
@@ -280,7 +279,7 @@ func newLine(t LineType) Line {
 }
 
 // A LineError says that a text is canonicalizable JSON but not a Line that
-// this version reads.
+// this version reads, or that a Line holds what no Line can be written with.
 type LineError struct {
 	Type   LineType
 	Reason string
@@ -299,33 +298,3 @@ func (e *LineError) Error() string {
 }
 
 func (e *LineError) Unwrap() error { return e.Err }
-
-// AppendText implements [encoding.TextAppender]: 64 lowercase hex characters.
-func (d LineHash) AppendText(b []byte) ([]byte, error)       { return hex.AppendEncode(b, d[:]), nil }
-func (d PolicySetHash) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
-func (d RequestDigest) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
-func (d ResponseDigest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
-func (d SurfaceDigest) AppendText(b []byte) ([]byte, error)  { return hex.AppendEncode(b, d[:]), nil }
-func (d KeyID) AppendText(b []byte) ([]byte, error)          { return hex.AppendEncode(b, d[:]), nil }
-func (k PublicKey) AppendText(b []byte) ([]byte, error)      { return hex.AppendEncode(b, k[:]), nil }
-func (s Signature) AppendText(b []byte) ([]byte, error)      { return hex.AppendEncode(b, s[:]), nil }
-
-// MarshalText implements [encoding.TextMarshaler]: 64 lowercase hex characters.
-func (d LineHash) MarshalText() ([]byte, error)       { return d.AppendText(nil) }
-func (d PolicySetHash) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
-func (d RequestDigest) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
-func (d ResponseDigest) MarshalText() ([]byte, error) { return d.AppendText(nil) }
-func (d SurfaceDigest) MarshalText() ([]byte, error)  { return d.AppendText(nil) }
-func (d KeyID) MarshalText() ([]byte, error)          { return d.AppendText(nil) }
-func (k PublicKey) MarshalText() ([]byte, error)      { return k.AppendText(nil) }
-func (s Signature) MarshalText() ([]byte, error)      { return s.AppendText(nil) }
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (d *LineHash) UnmarshalText(t []byte) error       { return ParseHex(d[:], string(t)) }
-func (d *PolicySetHash) UnmarshalText(t []byte) error  { return ParseHex(d[:], string(t)) }
-func (d *RequestDigest) UnmarshalText(t []byte) error  { return ParseHex(d[:], string(t)) }
-func (d *ResponseDigest) UnmarshalText(t []byte) error { return ParseHex(d[:], string(t)) }
-func (d *SurfaceDigest) UnmarshalText(t []byte) error  { return ParseHex(d[:], string(t)) }
-func (d *KeyID) UnmarshalText(t []byte) error          { return ParseHex(d[:], string(t)) }
-func (k *PublicKey) UnmarshalText(t []byte) error      { return ParseHex(k[:], string(t)) }
-func (s *Signature) UnmarshalText(t []byte) error      { return ParseHex(s[:], string(t)) }

@@ -36,8 +36,8 @@ type Report struct {
 	Keys     []KeyID   // of every open Line, first seen first
 	Coverage *Position // the last position that a valid signature reached
 
-	// InFlight holds the call ids of the intents behind the last valid
-	// signature, in file order: the first MaxListed of InFlightCount.
+	// InFlight holds the call ids, in their [BoundedName], of the intents behind
+	// the last valid signature, in file order: the first MaxListed of InFlightCount.
 	InFlight      []string
 	InFlightCount uint64
 

@@ -29,7 +29,8 @@ type VerifyOptions struct {
 // An error means that the record could not be read (or ctx ended), and there
 // is no report: a read error, a line over [MaxLine] or a line that is not
 // UTF-8. Memory is bounded by a few batches of lines plus 16 bytes for each
-// decision in the file, 64 for each key and [MaxListed] entries for each list of the report.
+// decision in the file, 64 for each key and [MaxListed] entries, each of a bounded
+// size, for each list of the report.
 func Verify(ctx context.Context, r io.Reader, opts VerifyOptions) (*Report, error) {
 	workers := opts.Workers
 	if workers <= 0 {

@@ -639,3 +639,19 @@ func TestReportIsBounded(t *testing.T) {
 		t.Errorf("lists of %d, %d, %d entries", len(report.InFlight), len(report.Unmatched), len(report.SignedIntents))
 	}
 }
+
+// Call ids as long as lines are listed in a bounded form, and paired by it.
+func TestListedCallIDsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	file := built(t, func(c *chain) {
+		c.open()
+		for _, id := range []string{long, long + "y"} {
+			c.canonicalRow(fmt.Appendf(nil, `{"call_id":"%s","line_type":"intent","prev_hash":"%s","schema_version":2,"seq":%d}`, id, c.tail, c.seq))
+		}
+	})
+	report := mustVerify(t, file)
+	want := []string{BoundedName(long), BoundedName(long + "y")}
+	if !slices.Equal(report.InFlight, want) || len(report.Unmatched) != 2 || report.Unmatched[1].CallID != want[1] {
+		t.Errorf("%.300q; %d unmatched", report.InFlight, len(report.Unmatched))
+	}
+}

@@ -1,6 +1,7 @@
 package aar
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"maps"
@@ -171,14 +172,15 @@ func (w *walk) content(c *candidate) {
 	switch LineType(c.lineType.text) {
 	case TypeOpen:
 	case TypeIntent:
+		id := BoundedName(c.callID.text) // a list of ids as long as lines would hold the file
 		w.report.Calls++
 		w.report.InFlightCount++
-		w.report.InFlight = appendListed(w.report.InFlight, c.callID.text)
+		w.report.InFlight = appendListed(w.report.InFlight, id)
 		if len(w.openCalls) < MaxListed {
-			w.openCalls[c.callID.text] = at
+			w.openCalls[id] = at
 		}
 	case TypeOutcome:
-		delete(w.openCalls, c.callID.text)
+		delete(w.openCalls, BoundedName(c.callID.text))
 	case TypeDecision:
 		if !c.approvalID.ok {
 			return // it decides nothing
@@ -202,7 +204,7 @@ func (w *walk) content(c *candidate) {
 // endSession reports the intents that the Session left without an outcome.
 func (w *walk) endSession() {
 	left := slices.SortedFunc(maps.Keys(w.openCalls), func(a, b string) int {
-		return int(w.openCalls[a].Seq) - int(w.openCalls[b].Seq)
+		return cmp.Compare(w.openCalls[a].Seq, w.openCalls[b].Seq)
 	})
 	for _, id := range left {
 		w.report.Unmatched = appendListed(w.report.Unmatched, UnmatchedIntent{CallID: id, At: w.openCalls[id]})

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 )
@@ -64,10 +63,6 @@ func NewWriter(sink Sink, key *SigningKey) (*Writer, error) {
 	if key.dev && sink.Durability() == Durable {
 		return nil, errors.New("a durable audit sink needs a provisioned signing key; the insecure dev key may only sign a volatile sink (generate one with `aegis keygen --out <PATH>`)")
 	}
-	return newSession(sink, key)
-}
-
-func newSession(sink Sink, key *SigningKey) (*Writer, error) {
 	w := &Writer{key: key, sink: sink}
 	w.syncDone = sync.NewCond(&w.syncMu)
 	w.mu.Lock()
@@ -280,27 +275,9 @@ func (w *Writer) newCall(toolID string, request RequestDigest) *Call {
 	w.calls++
 	return &Call{w: w, intent: Intent{
 		CallID:        "call-" + strconv.FormatUint(w.calls, 10),
-		ToolID:        shortToolID(toolID),
+		ToolID:        BoundedName(toolID),
 		RequestDigest: request,
 	}}
-}
-
-// Tool names up to maxToolID bytes are recorded as they are, longer ones as
-// their first cutToolID bytes and the hash of the whole.
-const (
-	maxToolID = 1024
-	cutToolID = 256
-)
-
-func shortToolID(name string) string {
-	if len(name) <= maxToolID {
-		return name
-	}
-	cut := cutToolID
-	for !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s#sha256:%x", name[:cut], sha256.Sum256([]byte(name)))
 }
 
 // Close ends every Call that is still open as abandoned, writes the close

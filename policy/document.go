@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -186,7 +187,7 @@ func (d *document) fields(n *yaml.Node, where string, valid []string) map[string
 			d.malformed(k, name, "duplicate key %s on line %d; it was given on line %d", quoted(name), k.Line, first.key.Line)
 			continue
 		}
-		if !contains(valid, name) {
+		if !slices.Contains(valid, name) {
 			d.unknownKey(k, where, valid)
 			continue
 		}
@@ -213,7 +214,7 @@ func (d *document) unknownKey(k *yaml.Node, where string, valid []string) {
 	switch {
 	case name == "<<":
 		d.malformed(k, name, "merge keys are not supported; write the keys out")
-	case where == topLevel && contains(argumentKeys, name):
+	case where == topLevel && slices.Contains(argumentKeys, name):
 		d.malformed(k, name, "%s is part of the argument policy, which this build does not support; it would not be enforced", quoted(name))
 	default:
 		e := d.malformed(k, name, "unknown key %s in %s", quoted(name), where)
@@ -221,15 +222,6 @@ func (d *document) unknownKey(k *yaml.Node, where string, valid []string) {
 			e.Msg += " (known: " + strings.Join(valid, ", ") + ")"
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 func kindName(n *yaml.Node) string {

@@ -176,5 +176,5 @@ func (e *Engine) consult(set *Set, reqs []Request, verdicts []Verdict) (refused 
 // approvalID is `apr-<rule>-<tool>-<n>-<session token>`, n from 1.
 func (e *Engine) approvalID(r *Rule, tool string) string {
 	e.parked++
-	return "apr-" + r.ID + "-" + boundedName(tool) + "-" + strconv.FormatUint(e.parked, 10) + "-" + e.session
+	return "apr-" + r.ID + "-" + aar.BoundedName(tool) + "-" + strconv.FormatUint(e.parked, 10) + "-" + e.session
 }

@@ -31,7 +31,7 @@ const (
 	NoRules         WarningCode = "no-rules"          // the default decides every call
 	DefaultOmitted  WarningCode = "default-omitted"   // and is therefore allow
 	NeverWins       WarningCode = "never-wins"        // another rule beats it for every call it matches
-	AxisNotAsserted WarningCode = "axis-not-asserted" // capability or role: never matches in wrap or guard
+	AxisNotAsserted WarningCode = "axis-not-asserted" // capability or role: never matches in wrap
 	NotAPattern     WarningCode = "not-a-pattern"     // `*` or `?` inside an axis is taken literally
 	OddName         WarningCode = "odd-name"          // an empty axis, one with blanks at its ends, or one that looks like another
 	LimitsNotBound  WarningCode = "limits-not-bound"  // limits bind only tools in the product's own cell
@@ -58,10 +58,10 @@ func (s *Set) lint(top *yaml.Node) []Warning {
 			warn(r.Line, r.Column, NeverWins, "rule %s can never win: %s on line %d beats it for every call it matches", quoted(r.ID), quoted(by.ID), by.Line)
 		}
 		if r.Capability != nil || r.Role != nil {
-			warn(r.Line, r.Column, AxisNotAsserted, "rule %s never matches in wrap or guard: no capability or role is asserted there", quoted(r.ID))
+			warn(r.Line, r.Column, AxisNotAsserted, "rule %s never matches in wrap: no capability or role is asserted there", quoted(r.ID))
 		}
 		if r.Limits != nil {
-			warn(r.Line, r.Column, LimitsNotBound, "the limits of rule %s do not bind in wrap or guard: one server process serves many calls", quoted(r.ID))
+			warn(r.Line, r.Column, LimitsNotBound, "the limits of rule %s do not bind in wrap: one server process serves many calls", quoted(r.ID))
 		}
 		for _, axis := range []struct {
 			name  string

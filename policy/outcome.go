@@ -7,8 +7,9 @@ import (
 	"math/bits"
 	"strconv"
 
-	"github.com/aegis-aar/aegis/aar"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/aegis-aar/aegis/aar"
 )
 
 // member is a set of the members an outcome needs.
@@ -396,8 +397,8 @@ func (o *outcomeReader) fault() string {
 		return "duplicate `" + o.twice + "`"
 	}
 	for i, m := range [3]member{memberPrevHash, memberRequestDigest, memberPolicySetHash} {
-		if o.has&m != 0 && !isDigest(o.digests[i]) {
-			o.take(m, false)
+		if o.has&m != 0 && o.bad == 0 && !isDigest(o.digests[i]) {
+			o.bad = m
 		}
 	}
 	for i, name := range memberNames {
@@ -424,14 +425,14 @@ func isDigest(raw []byte) bool {
 	return true
 }
 
-// passThrough is the policy_set_hash, as a token, where no Policy Set decided.
-var passThrough = `"` + aar.HashPolicySet([]byte("aegis-wrap-passthrough-v0")).String() + `"`
+// passThrough is [aar.PassThrough] as a token.
+var passThrough = `"` + aar.PassThrough.String() + `"`
 
 // namesNoTool reports a frame that was recorded without a tool, since it could
 // be read in more than one way or was too long to read: one that no Policy Set
 // was asked about, or that was refused by neither a rule nor the default.
 func (o *outcomeReader) namesNoTool() bool {
-	if string(o.toolID) != "<unknown>" || o.ruled {
+	if string(o.toolID) != aar.UnknownTool || o.ruled {
 		return false
 	}
 	return string(o.digests[2]) == passThrough || o.status == Denied && string(o.reason) != defaultDenyReason

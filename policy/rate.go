@@ -1,17 +1,17 @@
 package policy
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/aegis-aar/aegis/aar"
 )
 
 // maxWindows bounds the rate windows of one Session. A window takes a few
-// hundred bytes and one is opened for every tool name a wildcard rule meets, so
-// a client that invents names would otherwise grow the table without end.
+// hundred bytes, some 2 KiB with long names, and one is opened for every tool
+// name a wildcard rule meets, so a client that invents names would otherwise
+// grow the table without end.
 const maxWindows = 1 << 16
 
 const tableFullReason = "rate limit table is full; refused until a window ends"
@@ -23,10 +23,10 @@ type key struct{ rule, tool, session string }
 // windowKey is the window a Call that r won is charged to. A Call that asserts
 // no session is counted under its tool.
 func windowKey(r *Rule, req Request) key {
-	k := key{rule: r.ID, tool: boundedName(req.Tool)}
+	k := key{rule: r.ID, tool: aar.BoundedName(req.Tool)}
 	k.session = k.tool
 	if req.Session != nil {
-		k.session = boundedName(*req.Session)
+		k.session = aar.BoundedName(*req.Session)
 	}
 	return k
 }
@@ -133,21 +133,4 @@ func (t *windows) undo() {
 func (t *windows) commit() {
 	clear(t.log)
 	t.log = t.log[:0]
-}
-
-// maxToolID is the longest tool name in bytes that a record holds as it is.
-const maxToolID = 1 << 10
-
-// boundedName is the form in which a record names a tool: over 1 KiB, the first
-// 256 bytes and the digest of the whole.
-func boundedName(s string) string {
-	if len(s) <= maxToolID {
-		return s
-	}
-	cut := 256
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	sum := sha256.Sum256([]byte(s))
-	return s[:cut] + "#sha256:" + hex.EncodeToString(sum[:])
 }

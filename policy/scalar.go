@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,7 +95,7 @@ func (d *document) optionalText(f field) *string {
 // token reads one of a few fixed words.
 func (d *document) token(f field, valid []string) (s string, ok bool) {
 	name, n := f.key.Value, f.value
-	if n.Kind == yaml.ScalarNode && contains(valid, n.Value) {
+	if n.Kind == yaml.ScalarNode && slices.Contains(valid, n.Value) {
 		return n.Value, true
 	}
 	e := d.malformed(n, n.Value, "%s is one of %s, found %s", quoted(name), strings.Join(valid, ", "), kindName(n))

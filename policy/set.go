@@ -122,11 +122,14 @@ func newSet(name string, fallback Action, defaultLine int, rules []Rule, fingerp
 	for i := range s.rules {
 		r := &s.rules[i]
 		r.index, r.refusal = i, r.refusalReason()
-		if r.Tool != nil && len(*r.Tool) > maxToolID {
+		if r.Tool == nil {
+			continue
+		}
+		if short := aar.BoundedName(*r.Tool); short != *r.Tool {
 			if s.long == nil {
 				s.long = make(map[string]string)
 			}
-			s.long[boundedName(*r.Tool)] = *r.Tool
+			s.long[short] = *r.Tool
 		}
 	}
 	s.index = newIndex(s.rules)

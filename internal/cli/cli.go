@@ -40,8 +40,8 @@ type usageError struct{ error }
 
 func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
 
-// usageExit holds the commands whose usage errors do not end with 1 (decision
-// C1): where 1 is a verdict, a wrong flag must not read as one.
+// usageExit marks the commands whose usage errors do not end with 1: where 1 is
+// a verdict on a policy, a wrong flag must not read as one.
 const usageExit = "usage-exit"
 
 // Main runs the command line args (without the program's name) and returns the
@@ -81,7 +81,7 @@ func Root() *cobra.Command { return newRoot(streams{os.Stdin, os.Stdout, os.Stde
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "aegis",
-		Short:         "Decide, contain and record what an AI agent's tools do",
+		Short:         "Decide and record what an AI agent's tools do",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -109,10 +109,26 @@ func newRoot(s streams) *cobra.Command {
 	return root
 }
 
+// commandName is the command as it is typed behind `aegis`.
+func commandName(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "aegis ") }
+
 // takesNoArgs refuses positional arguments in the words of the command.
 func takesNoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no arguments, got %s", cmd.Name(), strings.Join(args, " "))
+		return usagef("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " "))
 	}
 	return nil
+}
+
+// takesOne refuses all but one positional argument.
+func takesOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return usagef("%s requires <%s>", commandName(cmd), what)
+		case 1:
+			return nil
+		}
+		return usagef("%s takes one %s, got `%s`", commandName(cmd), what, strings.Join(args, "` and `"))
+	}
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/policy"
-	"github.com/spf13/cobra"
 )
 
 func newPolicy(s streams) *cobra.Command {
@@ -16,7 +17,7 @@ func newPolicy(s streams) *cobra.Command {
 		Short: "Check, try and explain a policy file",
 		Long: `Check, try and explain a policy file. Nothing is executed and nothing recorded.
 
-Exit codes: 0 all well; 1 a refusal, a lint error or a failed case; 2 a policy
+Exit: 0 all well; 1 a refusal, a lint error or a failed case; 2 a policy
 or another file could not be loaded, or the command line is wrong.`,
 		Annotations: map[string]string{usageExit: "2"},
 		Args: func(_ *cobra.Command, args []string) error {
@@ -62,18 +63,4 @@ func faults(err error) string {
 func hasPosition(err error) bool {
 	faults, ok := errors.AsType[policy.LoadErrors](err)
 	return ok && faults[0].Line > 0
-}
-
-// takesOne refuses all but one positional argument.
-func takesOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		name := strings.TrimPrefix(cmd.CommandPath(), "aegis ")
-		switch len(args) {
-		case 0:
-			return usagef("%s requires <%s>", name, what)
-		case 1:
-			return nil
-		}
-		return usagef("%s takes one %s, got `%s`", name, what, strings.Join(args, "` and `"))
-	}
 }

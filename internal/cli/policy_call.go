@@ -7,10 +7,11 @@ import (
 	"os"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/internal/wire"
 	"github.com/aegis-aar/aegis/policy"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxCallFile bounds a call file as a frame is bounded.

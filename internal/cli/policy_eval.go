@@ -1,8 +1,9 @@
 package cli
 
 import (
-	"github.com/aegis-aar/aegis/policy"
 	"github.com/spf13/cobra"
+
+	"github.com/aegis-aar/aegis/policy"
 )
 
 // evalResult is the verdict that `policy eval` prints.
@@ -62,7 +63,7 @@ func newPolicyEval(s streams) *cobra.Command {
 		Long: `Judge one sample call as the first of a fresh session, and print the verdict as
 one JSON object. An approval id is not given out.
 
-Exit codes: 0 allowed; 1 refused (denied, or waiting for approval); 2 a file
+Exit: 0 allowed; 1 refused (denied, or waiting for approval); 2 a file
 could not be loaded.`,
 		Args: takesNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

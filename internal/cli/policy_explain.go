@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/policy"
-	"github.com/spf13/cobra"
 )
 
 // explainResult is what `policy explain --json` prints.
@@ -42,7 +43,7 @@ func newPolicyExplain(s streams) *cobra.Command {
 match, and the smallest edit of the file that would change the answer. A call
 that a rate_limit rule admits is explained as such; its window is not consulted.
 
-Exit codes: 0 the call is allowed; 1 it is refused; 2 a file could not be loaded.`,
+Exit: 0 the call is allowed; 1 it is refused; 2 a file could not be loaded.`,
 		Args: takesNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			set, call, err := flags.load(cmd, s)

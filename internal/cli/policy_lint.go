@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/policy"
-	"github.com/spf13/cobra"
 )
 
 // lintFinding is one error or warning of `policy lint --json`.
@@ -37,7 +38,7 @@ func newPolicyLint(s streams) *cobra.Command {
 		Long: `Check a policy file: errors, which keep it from loading, and warnings about what
 loads but probably does not do what its author means.
 
-Exit codes: 0 no errors (there may be warnings); 1 errors; 2 the file could not
+Exit: 0 no errors (there may be warnings); 1 errors; 2 the file could not
 be read.`,
 		Args: takesOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error { return lintPolicy(s, args[0], asJSON) },

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/policy"
-	"github.com/spf13/cobra"
 )
 
 func newPolicyTest(s streams) *cobra.Command {
@@ -16,7 +17,7 @@ func newPolicyTest(s streams) *cobra.Command {
 		Long: `Run policy test files: each names its policy and lists calls with the verdicts
 they must get. See docs/policy.md for the format.
 
-Exit codes: 0 every case passed; 1 a case failed; 2 a policy or a test file
+Exit: 0 every case passed; 1 a case failed; 2 a policy or a test file
 could not be loaded.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

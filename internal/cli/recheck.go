@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/policy"
-	"github.com/go-json-experiment/json"
-	"github.com/spf13/cobra"
 )
 
 type recheckFlags struct {
@@ -28,20 +28,14 @@ func newRecheck(s streams) *cobra.Command {
 call, what would change. Nothing is executed. Without --verify no hash and no
 signature is looked at.
 
-Exit codes: 0 every call unchanged; 1 a call is newly blocked, allowed or parked;
+Exit: 0 every call unchanged; 1 a call is newly blocked, allowed or parked;
 2 the policy or the record could not be read, or --verify found it Tampered;
 3 a call could not be decided again (outranks 1).`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if f.policy == "" {
 				return usagef("recheck requires --policy <PATH>")
 			}
-			switch len(args) {
-			case 0:
-				return usagef("recheck requires <PATH>")
-			case 1:
-				return nil
-			}
-			return usagef("recheck takes one PATH, got `%s`", strings.Join(args, "` and `"))
+			return takesOne("PATH")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, s, f, args[0]) },
 	}
@@ -160,9 +154,4 @@ func writeRecheckJSON(out *bufio.Writer, r *policy.Rechecked) error {
 	}
 	out.Write(report.SafeJSON(text))
 	return out.WriteByte('\n')
-}
-
-// readError is what ends with 2 because PATH could not be read.
-func readError(path string, err error) error {
-	return &exitError{2, fmt.Errorf("read %s: %s", report.SafeText(path), report.SafeText(cause(err).Error()))}
 }

@@ -86,7 +86,7 @@ func readTrustStore(path string) ([]aar.PublicKey, error) {
 func verifyFile(ctx context.Context, path string, opts aar.VerifyOptions, progress io.Writer) (*aar.Report, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, &exitError{2, fmt.Errorf("read %s: %w", path, cause(err))}
+		return nil, readError(path, err)
 	}
 	defer file.Close()
 	var in io.Reader = file
@@ -97,9 +97,14 @@ func verifyFile(ctx context.Context, path string, opts aar.VerifyOptions, progre
 	}
 	rep, err := aar.Verify(ctx, in, opts)
 	if err != nil {
-		return nil, &exitError{2, fmt.Errorf("read %s: %w", path, cause(err))}
+		return nil, readError(path, err)
 	}
 	return rep, nil
+}
+
+// readError is what ends with 2 because the record at path could not be read.
+func readError(path string, err error) error {
+	return &exitError{2, fmt.Errorf("read %s: %s", report.SafeText(path), report.SafeText(cause(err).Error()))}
 }
 
 // cause drops the operation and the path that our own message already names.
@@ -127,19 +132,11 @@ Without --key or --trust-store the verdict is "Verified (unpinned)" at best: the
 record agrees with itself, and nothing says whose it is. Either flag is a pin:
 every session must be signed by one of the keys given.
 
-Exit: 0 Verified, 1 Tampered or a usage error, 2 the record or the trust store
-could not be read, 3 Indeterminate.`,
+Exit: 0 Verified, 1 Tampered, a usage error or a trust store with a line that is
+no key, 2 the record or the trust store could not be read, 3 Indeterminate.`,
 		Example: `  aegis verify --key 3de5…4e2c session.aarl
   aegis verify --trust-store keys.txt --allow-open-tail live.aarl`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch len(args) {
-			case 0:
-				return usagef("verify requires <PATH>")
-			case 1:
-				return nil
-			}
-			return usagef("verify takes one PATH, got `%s` and `%s`", args[0], args[1])
-		},
+		Args: takesOne("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, err := trust.options(cmd)
 			if err != nil {

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/aegis-aar/aegis/aar"
 )
 
 // version is set at link time (-X); a plain `go install` falls back to the
@@ -28,8 +30,8 @@ func newVersion(s streams) *cobra.Command {
 		Short: "Print the version, the record's schema version and the platform",
 		Args:  takesNoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "aegis %s (record schema 2, %s %s/%s)\n",
-				versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(s.out, "aegis %s (record schema %d, %s %s/%s)\n",
+				versionString(), aar.SchemaVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

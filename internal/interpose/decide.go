@@ -35,9 +35,6 @@ type judgement struct {
 	refused  bool
 }
 
-// passThrough is the policy_set_hash of a call that no Policy Set governed.
-var passThrough = aar.HashPolicySet([]byte("aegis-wrap-passthrough-v0"))
-
 // judge asks the decider; without one every Call is allowed.
 func (s *Session) judge(elements []wire.Element) judgement {
 	var calls []ToolCall
@@ -46,7 +43,7 @@ func (s *Session) judge(elements []wire.Element) judgement {
 			calls = append(calls, ToolCall{Tool: e.Tool, Arguments: e.Arguments})
 		}
 	}
-	j := judgement{hash: passThrough, verdicts: make([]Verdict, len(calls))}
+	j := judgement{hash: aar.PassThrough, verdicts: make([]Verdict, len(calls))}
 	if s.cfg.Decider == nil {
 		for i := range j.verdicts {
 			j.verdicts[i].Policy.Status = aar.Allowed
@@ -63,7 +60,7 @@ func (s *Session) judge(elements []wire.Element) judgement {
 // setInForce is the hash of the Policy Set that governs a frame nobody can judge.
 func (s *Session) setInForce() aar.PolicySetHash {
 	if s.cfg.Decider == nil {
-		return passThrough
+		return aar.PassThrough
 	}
 	return s.cfg.Decider.Decide(nil, nil)
 }

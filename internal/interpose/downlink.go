@@ -1,9 +1,11 @@
 package interpose
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/wire"
@@ -83,23 +85,17 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 	defer s.outlet.mu.Unlock()
 	var scan wire.Scanner
 	hash := sha256.New()
-	body, held := f.Body, f.Raw
-	for {
-		scan.Write(body)
-		hash.Write(body)
-		var next []byte
-		err := r.Rest(func(chunk []byte) error {
-			next = append(next, chunk...)
-			return errOneChunk
-		})
-		if err != nil && err != errOneChunk {
-			return // Next will say what is wrong
-		}
-		if len(next) == 0 {
-			break
-		}
+	both := io.MultiWriter(&scan, hash)
+	both.Write(f.Body)
+	held := f.Raw
+	err := r.Rest(func(chunk []byte) error {
 		s.outlet.writeHeld(held)
-		body, held = withoutLF(r, next), next
+		both.Write(withoutLF(r, chunk))
+		held = bytes.Clone(chunk)
+		return nil
+	})
+	if err != nil {
+		return // Next will say what is wrong
 	}
 	if m := scan.OverCap(); m.Kind == wire.Response && m.ID.Present() {
 		if c := s.ledger.take(m.ID); c != nil {
@@ -109,5 +105,3 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 	s.outlet.writeHeld(held)
 	s.outlet.ended = !r.Terminated()
 }
-
-var errOneChunk = errors.New("one chunk at a time")

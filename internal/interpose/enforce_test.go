@@ -286,7 +286,7 @@ func TestNoMessageHidesInAHeader(t *testing.T) {
 			})
 			s := start(t, server("tap", log), adjust)
 			s.send(sent)
-			if _, err := s.wait(); err == nil || err.Error() != "client: wire: Content-Length framing: malformed header line" {
+			if _, err := s.wait(); err == nil || err.Error() != "client: Content-Length framing: malformed header line" {
 				t.Errorf("%q: the session ended with %v", sent, err)
 			}
 			if logged, _ := os.ReadFile(log); strings.Contains(string(logged), "tools/call") {

@@ -5,9 +5,6 @@ import (
 	"github.com/aegis-aar/aegis/internal/wire"
 )
 
-// unknownTool is the tool_id of a frame that may be a call of nobody knows which tool.
-const unknownTool = "<unknown>"
-
 // forwardCalls puts the calls of a frame on record and sends it on its way.
 func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 	digest := aar.DigestRequest(f.Body)
@@ -65,7 +62,7 @@ func (s *Session) begin(tool string, digest aar.RequestDigest, hash aar.PolicySe
 // was not read as one. Which call, and what answers it, nobody can tell.
 func (s *Session) forwardUnread(f wire.Frame, m wire.Message) {
 	asked := []wire.Element{{IsCall: true, ID: m.ID}}
-	c, err := s.begin(unknownTool, aar.DigestRequest(f.Body), passThrough, Verdict{Policy: aar.Policy{Status: aar.Allowed}})
+	c, err := s.begin(aar.UnknownTool, aar.DigestRequest(f.Body), aar.PassThrough, Verdict{Policy: aar.Policy{Status: aar.Allowed}})
 	if err != nil {
 		s.refuseUndelivered(nil, asked, false, AuditError, err)
 		return

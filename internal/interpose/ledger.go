@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/wire"
@@ -17,6 +16,7 @@ const MaxInFlight = 4096
 // openCall is a forwarded tools/call whose answer has not come.
 type openCall struct {
 	id        wire.ID
+	key       string // of id, set by ledger.add
 	call      *aar.Call
 	known     aar.Outcome  // the verdict it is forwarded under
 	forwarded atomic.Int64 // when, in nanoseconds of the session's clock; 0 before
@@ -60,12 +60,13 @@ func (l *ledger) add(c *openCall) (superseded *openCall) {
 	if l.closed {
 		return nil // the session is over; the Writer ends what it still has open
 	}
-	key := string(c.id.Raw)
-	if old := l.open[key]; old != nil {
+	text := string(c.id.Raw)
+	if old := l.open[text]; old != nil {
 		superseded = old
 		l.remove(old)
 	}
-	l.open[key] = c
+	c.key = c.id.Key()
+	l.open[text] = c
 	l.order = append(l.order, c)
 	l.count.Add(1)
 	return superseded
@@ -110,7 +111,7 @@ func (l *ledger) find(id wire.ID) *openCall {
 	var found *openCall
 	key := id.Key()
 	for _, c := range l.order {
-		if c.id.Key() == key {
+		if c.key == key {
 			if found != nil {
 				return nil
 			}
@@ -139,13 +140,3 @@ func (l *ledger) close() []*openCall {
 	l.count.Store(0)
 	return left
 }
-
-// clock is the session's monotonic clock. Its zero is no valid time.
-type clock struct{ start time.Time }
-
-func newClock() clock { return clock{time.Now()} }
-
-func (c clock) now() int64 { return int64(time.Since(c.start)) + 1 }
-
-// since is the time that has passed since t.
-func (c clock) since(t int64) time.Duration { return time.Duration(c.now() - t) }

@@ -75,7 +75,7 @@ func withoutLF(r *wire.Reader, chunk []byte) []byte {
 func (s *Session) refuseFrame(m wire.Message, digest aar.RequestDigest, reason string) {
 	o := aar.Unevaluated(s.setInForce())
 	o.Policy.Reason, o.Capability.Reason = reason, reason
-	s.record(unknownTool, digest, o)
+	s.record(aar.UnknownTool, digest, o)
 	asked := wire.Element{IsCall: true}
 	if m.Kind != wire.Response {
 		// The id of an answer is one of the server's: an error with it would
@@ -111,8 +111,7 @@ func (s *Session) record(tool string, digest aar.RequestDigest, o aar.Outcome) {
 	}
 }
 
-// Code is the `data.aegis.code` of a refusal. It names its cause with the word
-// that the gateway uses for the same cause.
+// Code is the `data.aegis.code` of a refusal: its cause in a word.
 type Code string
 
 // The codes of a refusal.
@@ -156,7 +155,7 @@ func (s *Session) answer(elements []wire.Element, batch bool, code func(*wire.El
 }
 
 // appendRefusal appends the one JSON-RPC message that wrap may author
-// (ADR-0015): an error that answers a request which never reached the child.
+// (docs/wrap.md shows it): an error that answers a request which never reached the child.
 // The id is echoed as the bytes that were sent, null if there was none.
 func appendRefusal(dst []byte, code Code, id wire.ID) []byte {
 	dst = append(dst, `{"error":{"code":-32042,"data":{"aegis":{"code":"`...)

@@ -86,8 +86,8 @@ var ErrStart = errors.New("could not spawn child")
 
 // Run relays until the session ends and the child is gone, and returns how the
 // child ended. All open Calls have their outcome on record then. The error is
-// nil if an end of stream or the child's exit ended the session, a
-// *[SignalError], a *[FramingMismatch] or a *wire.FramingError.
+// nil if an end of stream or the child's exit ended the session; else it is or
+// wraps [ErrStart], a *[SignalError], a *[FramingMismatch] or a *[wire.FramingError].
 func Run(cfg Config) (Exit, error) {
 	if cfg.MaxFrame == 0 {
 		cfg.MaxFrame = DefaultMaxFrame

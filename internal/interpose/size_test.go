@@ -76,7 +76,7 @@ func TestAClientFrameOverTheCapIsRefused(t *testing.T) {
 			must(t, err)
 			wantSame(t, "the server got", string(logged), fits+ping("8"))
 
-			want := aar.Unevaluated(passThrough)
+			want := aar.Unevaluated(aar.PassThrough)
 			want.Policy.Reason = "frame over the cap of 1000 bytes"
 			want.Capability.Reason = want.Policy.Reason
 			wantOutcome(t, s.calls()[0], "<unknown>", digestOf(tc.frame), want)

@@ -1,4 +1,4 @@
-// Package report turns findings and records into text for people and tools.
+// Package report makes text of others safe to show.
 package report
 
 import (

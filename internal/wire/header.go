@@ -29,7 +29,7 @@ type FramingError struct {
 	Err    error  // what ended the source, if that was the reason
 }
 
-func (e *FramingError) Error() string { return "wire: Content-Length framing: " + e.Reason }
+func (e *FramingError) Error() string { return "Content-Length framing: " + e.Reason }
 
 func (e *FramingError) Unwrap() error { return e.Err }
 
