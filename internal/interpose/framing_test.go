@@ -111,12 +111,12 @@ func TestAMismatchOfFramingsEndsTheSession(t *testing.T) {
 // A stream that breaks its framing cannot be read on.
 func TestABrokenFramingEndsTheSession(t *testing.T) {
 	for _, tc := range []struct{ name, client, server, want string }{
-		{"of the client", "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "", "client: wire: Content-Length framing: conflicting lengths 2 and 3"},
-		{"of the server", "\n", "Content-Length: -1\r\n\r\n{}", `server: wire: Content-Length framing: length "-1" is not a decimal number`},
-		{"cut short by the client", "Content-Length: 20\r\n\r\n{}", "", "client: wire: Content-Length framing: stream ended 18 bytes before the end of a body"},
-		{"cut short by the server", "\n", "Content-Length: 20\r\n\r\n{}", "server: wire: Content-Length framing: stream ended 18 bytes before the end of a body"},
-		{"over the cap and cut short by the client", "Content-Length: 2000\r\n\r\n{}" + strings.Repeat(" ", 1500), "", "client: wire: Content-Length framing: stream ended 498 bytes before the end of a body"},
-		{"over the cap and cut short by the server", "\n", "Content-Length: 2000\r\n\r\n{}" + strings.Repeat(" ", 1500), "server: wire: Content-Length framing: stream ended 498 bytes before the end of a body"},
+		{"of the client", "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "", "client: Content-Length framing: conflicting lengths 2 and 3"},
+		{"of the server", "\n", "Content-Length: -1\r\n\r\n{}", `server: Content-Length framing: length "-1" is not a decimal number`},
+		{"cut short by the client", "Content-Length: 20\r\n\r\n{}", "", "client: Content-Length framing: stream ended 18 bytes before the end of a body"},
+		{"cut short by the server", "\n", "Content-Length: 20\r\n\r\n{}", "server: Content-Length framing: stream ended 18 bytes before the end of a body"},
+		{"over the cap and cut short by the client", "Content-Length: 2000\r\n\r\n{}" + strings.Repeat(" ", 1500), "", "client: Content-Length framing: stream ended 498 bytes before the end of a body"},
+		{"over the cap and cut short by the server", "\n", "Content-Length: 2000\r\n\r\n{}" + strings.Repeat(" ", 1500), "server: Content-Length framing: stream ended 498 bytes before the end of a body"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := start(t, script("say "+tc.server, "end-of-input"), func(c *Config) { c.MaxFrame = 1000 })
