@@ -107,7 +107,7 @@ func (s *FileSink) recover(fresh bool) error {
 		return nil
 	}
 	hash, err := lineHash(row)
-	if _, torn := errors.AsType[*SyntaxError](err); torn {
+	if _, torn := errors.AsType[*SyntaxError](err); torn && beginsAsRecord(s.file, row, start) {
 		line, err := rowNumber(s.file, start)
 		if err != nil {
 			return fmt.Errorf("record %s: %w", path, err)
@@ -122,6 +122,22 @@ func (s *FileSink) recover(fresh bool) error {
 		return s.Append([]byte("\n"))
 	}
 	return nil
+}
+
+// beginsAsRecord tells a record with a torn end from a file that never was one,
+// which nobody should be told to cut. row is the file's last and starts at start.
+func beginsAsRecord(f io.ReaderAt, row []byte, start int64) bool {
+	if start > 0 {
+		first, err := newRowReader(io.NewSectionReader(f, 0, start)).next()
+		if err != nil {
+			return false
+		}
+		_, err = lineHash(first.text)
+		return err == nil
+	}
+	// All there is may be half an open Line, or the zeros that a power cut left of it.
+	const open = `{"key_id":"`
+	return bytes.HasPrefix(row, []byte(open)) || bytes.HasPrefix([]byte(open), row) || len(bytes.Trim(row, "\x00")) == 0
 }
 
 // lineHash hashes a stored Line, which must at least hold a place in a Chain.

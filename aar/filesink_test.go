@@ -89,7 +89,7 @@ func TestOpenFileWithATail(t *testing.T) {
 		{"a line that NUL bytes run into", append(session[:last+40:last+40], make([]byte, 100_000)...), torn(4, int(last))},
 		{"a torn rune", tail("{\"a\":\"\xe2\x82"), torn(5, len(session))},
 		{"a long torn line", tail(`{"a":"` + strings.Repeat("x", 3<<20)), torn(5, len(session))},
-		{"all of it is torn", []byte(`{"line_ty`), torn(1, 0)},
+		{"all of it is torn", []byte(`{"key_id":"77`), torn(1, 0)},
 
 		{"JSON that is no line", []byte("{\"a\":1}\n"), "record PATH does not end with a line of a record: no line_type, seq and prev_hash; refusing to append to it"},
 		{"JSON that is no line, behind lines that are", tail("[1]\n"), "record PATH does not end with a line of a record: no line_type, seq and prev_hash; refusing to append to it"},

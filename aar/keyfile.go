@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // LoadSigningKey reads the key file at path: 64 lowercase hex characters, the
@@ -28,6 +29,9 @@ func LoadSigningKey(path string) (*SigningKey, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("signing key %s: %w", path, unwrapPath(err))
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("signing key %s: is a directory", path)
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
 		return nil, fmt.Errorf("signing key %s is readable beyond its owner (mode %04o); chmod 600 it", path, mode)
@@ -71,6 +75,9 @@ func parseSeed(text []byte) (seed [ed25519.SeedSize]byte, err error) {
 func GenerateSigningKey(path string, force bool) (*SigningKey, error) {
 	var seed [ed25519.SeedSize]byte
 	rand.Read(seed[:]) // never fails (crypto/rand)
+	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) {
+		return nil, fmt.Errorf("signing key %s: is a directory", path)
+	}
 	dir := filepath.Dir(path)
 	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("signing key %s: %w", path, err)

@@ -59,8 +59,11 @@ type UnmatchedIntent struct {
 }
 
 // OpenTailOnly tells whether the record is Indeterminate for no other reason
-// than an unanchored or torn tail: what a live file looks like.
-func (r *Report) OpenTailOnly() bool { return r.Verdict == Indeterminate && r.openTailOnly }
+// than an unanchored or torn tail: what a live file looks like. One that no
+// signature covers any of is no live file.
+func (r *Report) OpenTailOnly() bool {
+	return r.Verdict == Indeterminate && r.openTailOnly && r.Coverage != nil
+}
 
 // NotChecked lists what Verify leaves to its reader, one short sentence each.
 var NotChecked = []string{
@@ -106,6 +109,15 @@ type Reason struct {
 	Found, Expected string // digests, a key id, an approval id or a line type
 	InFlight        uint64
 	Detail          string
+}
+
+// At is the line the reason is about, if it has a place in a Session.
+func (r Reason) At() (at Position, ok bool) {
+	switch r.Code {
+	case MalformedLine, TornFinalLine, UnanchoredTail, SessionBoundary, EmptyChain:
+		return Position{}, false
+	}
+	return Position{r.Session, r.Seq}, true
 }
 
 func (r Reason) String() string {

@@ -121,14 +121,13 @@ func batches(ctx context.Context, rows *rowReader) func(func([]candidate, error)
 		defer reader.Wait()
 		defer stop()
 		for {
-			select {
-			case <-ctx.Done():
-				yield(nil, ctx.Err())
+			res, ok := <-ahead
+			if err := ctx.Err(); err != nil { // the reader ends with ctx, too, and what it gave is not all
+				yield(nil, err)
 				return
-			case res, ok := <-ahead:
-				if !ok || !yield(res.batch, res.err) || res.err != nil {
-					return
-				}
+			}
+			if !ok || !yield(res.batch, res.err) || res.err != nil {
+				return
 			}
 		}
 	}

@@ -32,7 +32,7 @@ var errNoSignature = errors.New("line carries no signature")
 type wrongKeyError struct{ found, want string }
 
 func (e *wrongKeyError) Error() string {
-	return "line was signed under key " + e.found + ", not " + e.want
+	return "line was signed under key " + BoundedName(e.found) + ", not " + e.want
 }
 
 // fail ends the walk: the file contradicts itself.
@@ -188,7 +188,7 @@ func (w *walk) content(c *candidate) {
 		sum := sha256.Sum256([]byte(c.approvalID.text))
 		id := [16]byte(sum[:])
 		if _, again := w.decided[id]; again {
-			w.fail(Reason{Code: DuplicateDecision, Session: at.Session, Seq: at.Seq, Found: c.approvalID.text})
+			w.fail(Reason{Code: DuplicateDecision, Session: at.Session, Seq: at.Seq, Found: BoundedName(c.approvalID.text)})
 			return
 		}
 		w.decided[id] = struct{}{}
@@ -197,7 +197,7 @@ func (w *walk) content(c *candidate) {
 	case TypeCheckpoint:
 		w.cap(Reason{Code: ReservedCheckpoint, Session: at.Session, Seq: at.Seq})
 	default:
-		w.cap(Reason{Code: UnknownLineType, Session: at.Session, Seq: at.Seq, Found: c.lineType.text})
+		w.cap(Reason{Code: UnknownLineType, Session: at.Session, Seq: at.Seq, Found: BoundedName(c.lineType.text)})
 	}
 }
 

@@ -42,7 +42,7 @@ func (d *document) malformed(n *yaml.Node, key, format string, a ...any) *LoadEr
 // Nothing below it is an alias, carries an anchor or a tag.
 func (d *document) root(src []byte, what string) *yaml.Node {
 	if len(src) > maxFileBytes {
-		d.malformed(&yaml.Node{}, "", "the file is larger than 1 MiB")
+		d.malformed(&yaml.Node{}, "", "the file is larger than 1 MiB: %s", quoted(d.file))
 		return nil
 	}
 	if !d.checkText(src) {

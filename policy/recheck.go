@@ -72,7 +72,15 @@ func (r *Rechecked) Clause() string {
 }
 
 // Tally counts the answers of one recheck.
-type Tally struct{ counts [changeEnd]int }
+type Tally struct {
+	counts [changeEnd]int
+	rows   int // that are not blank
+	lines  int // that say what type of a record's line they are
+}
+
+// NoRecord reports whether there was text and none of it a line of a record:
+// another file than was meant.
+func (t *Tally) NoRecord() bool { return t.rows > 0 && t.lines == 0 }
 
 // Of is how many Calls got the answer c.
 func (t *Tally) Of(c Change) int { return t.counts[c] }
@@ -123,9 +131,13 @@ func Recheck(record io.Reader, s *Set, answer func(*Rechecked) error, note func(
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		tally.rows++
 		if !out.read(line) {
 			note(Note{lines.n, "is not JSON, skipped"})
 			continue
+		}
+		if out.lineType != nil || out.phase != nil {
+			tally.lines++
 		}
 		if string(out.lineType) == "open" {
 			sessions++

@@ -15,8 +15,9 @@ import (
 
 // streams are the three standard streams a command may use.
 type streams struct {
-	in       io.Reader
-	out, err io.Writer
+	in  io.Reader
+	out *output
+	err io.Writer
 }
 
 // exitError ends a command with a code of its own. A nil cause prints nothing:
@@ -47,10 +48,25 @@ const usageExit = "usage-exit"
 // Main runs the command line args (without the program's name) and returns the
 // exit code. Exit codes are API; each command documents its own.
 func Main(args []string, in io.Reader, out, errw io.Writer) int {
-	root := newRoot(streams{in: in, out: out, err: errw})
+	stdout := &output{to: out}
+	root := newRoot(streams{in: in, out: stdout, err: errw})
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(context.Background())
+	if stdout.err != nil {
+		err = &exitError{noVerdict(cmd), fmt.Errorf("write the output: %w", cause(stdout.err))}
+	}
 	return exitCode(cmd, err, errw)
+}
+
+// noVerdict is the exit code of a command that could not tell its answer: where
+// 1 is an answer, it is 2.
+func noVerdict(cmd *cobra.Command) int {
+	for c := cmd; c != nil; c = c.Parent() {
+		if c.Annotations[usageExit] == "2" || c.Name() == "verify" || c.Name() == "recheck" {
+			return 2
+		}
+	}
+	return 1
 }
 
 func exitCode(cmd *cobra.Command, err error, errw io.Writer) int {
@@ -59,11 +75,11 @@ func exitCode(cmd *cobra.Command, err error, errw io.Writer) int {
 	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		if exit.cause != nil {
-			fmt.Fprintf(errw, "error: %v\n", exit.cause)
+			printError(errw, exit.cause)
 		}
 		return exit.code
 	}
-	fmt.Fprintf(errw, "error: %v\n", err)
+	printError(errw, err)
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprint(errw, cmd.UsageString())
 		for c := cmd; c != nil; c = c.Parent() {
@@ -76,11 +92,12 @@ func exitCode(cmd *cobra.Command, err error, errw io.Writer) int {
 }
 
 // Root is the tree of commands, for those who document it.
-func Root() *cobra.Command { return newRoot(streams{os.Stdin, os.Stdout, os.Stderr}) }
+func Root() *cobra.Command { return newRoot(streams{os.Stdin, &output{to: os.Stdout}, os.Stderr}) }
 
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "aegis",
+		Version:       versionString(),
 		Short:         "Decide and record what an AI agent's tools do",
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/interpose"
@@ -21,7 +22,8 @@ type gate struct {
 func newGate(path string) (*gate, error) {
 	set, err := policy.Load(path)
 	if err != nil {
-		return nil, fmt.Errorf("could not load policy `%s`: %s", path, faults(err))
+		faults := faultsOf(err)
+		return nil, &listError{fmt.Sprintf("could not load policy `%s`: %s", path, faults[0]), faults[1:]}
 	}
 	return &gate{path: path, engine: policy.NewEngine(set)}, nil
 }
@@ -68,7 +70,11 @@ func (g *gate) reload(w io.Writer) {
 	was := g.engine.Set()
 	set, err := g.loadAgain()
 	if err != nil {
-		fmt.Fprintf(w, "aegis wrap: policy not reloaded, %s stays in force: %s\n", was.Fingerprint(), faults(err))
+		faults := faultsOf(err)
+		for i := range faults {
+			faults[i] = report.SafeText(faults[i])
+		}
+		fmt.Fprintf(w, "aegis wrap: policy not reloaded, %s stays in force: %s\n", was.Fingerprint(), strings.Join(faults, "\n  "))
 		return
 	}
 	g.engine.Swap(set)

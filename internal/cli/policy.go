@@ -3,11 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/policy"
 )
 
@@ -45,18 +43,9 @@ func loadPolicy(path string) (*policy.Set, error) {
 // policyError tells why a file did not load, a fault a line.
 func policyError(what, path string, err error) error {
 	if !hasPosition(err) {
-		return errors.New(report.SafeText(err.Error()))
+		return err // it names the file
 	}
-	return fmt.Errorf("%s %s does not load:\n  %s", what, report.SafeText(path), faults(err))
-}
-
-// faults lists why a file did not load, safe for a terminal, a fault a line.
-func faults(err error) string {
-	var lines []string
-	for line := range strings.Lines(err.Error()) {
-		lines = append(lines, report.SafeText(strings.TrimSuffix(line, "\n")))
-	}
-	return strings.Join(lines, "\n  ")
+	return &listError{fmt.Sprintf("%s %s does not load:", what, path), faultsOf(err)}
 }
 
 // hasPosition tells a file with faults in it from one that could not be read.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -102,7 +103,7 @@ func parseShortCall(text []byte) (sampleCall, error) {
 		if key == "arguments" {
 			continue
 		}
-		if !strings.Contains(", "+known+", ", ", "+key+", ") {
+		if !slices.Contains(strings.Split(known, ", "), key) {
 			return call, fmt.Errorf("unknown member %q (known: %s)", key, known)
 		}
 		if value.Kind() != '"' {
@@ -115,6 +116,9 @@ func parseShortCall(text []byte) (sampleCall, error) {
 		said := string(unquoted)
 		switch key {
 		case "tool":
+			if strings.ContainsRune(said, 0) {
+				return sampleCall{ambiguous: "NUL in a name"}, nil // as the frame would be
+			}
 			call.request.Tool, named = said, true
 		case "capability":
 			call.request.Capability = &said

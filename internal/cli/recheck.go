@@ -87,6 +87,9 @@ func recheck(cmd *cobra.Command, s streams, f recheckFlags, path string) error {
 	if err != nil {
 		return readError(path, err)
 	}
+	if tally.NoRecord() {
+		return readError(path, errors.New("no line of it is one of a record"))
+	}
 	if f.summary {
 		fmt.Fprintf(s.err, "%s: %d unchanged, %d newly blocked, %d newly allowed, %d newly parked, %d indeterminate\n",
 			count(tally.Calls(), "call"), tally.Of(policy.Unchanged), tally.Of(policy.NewlyBlocked),
@@ -101,6 +104,9 @@ func recheck(cmd *cobra.Command, s streams, f recheckFlags, path string) error {
 	return nil
 }
 
+// maxNotes is how many lines that could not be read are told one by one.
+const maxNotes = 100
+
 func recheckRecord(s streams, f recheckFlags, set *policy.Set, record *record) (policy.Tally, error) {
 	out := bufio.NewWriterSize(s.out, 1<<16)
 	answer := func(r *policy.Rechecked) error {
@@ -113,12 +119,18 @@ func recheckRecord(s streams, f recheckFlags, set *policy.Set, record *record) (
 		out.WriteString(recheckLine(r))
 		return out.WriteByte('\n')
 	}
+	notes := 0
 	note := func(n policy.Note) {
-		fmt.Fprintf(s.err, "warning: line %d %s\n", n.Line, report.SafeText(n.Msg))
+		if notes++; notes <= maxNotes {
+			fmt.Fprintf(s.err, "warning: line %d %s\n", n.Line, report.SafeText(n.Msg))
+		}
 	}
 	in, stop := withProgress(record.reader(), record.size, "recheck", s.err)
 	defer stop()
 	tally, err := policy.Recheck(in, set, answer, note)
+	if notes > maxNotes {
+		fmt.Fprintf(s.err, "warning: and %d more lines\n", notes-maxNotes)
+	}
 	if err == nil {
 		err = out.Flush()
 	}

@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"bytes":        writeBytes,
 			"foreign-line": foreignLine,
 			"await":        await,
+			"name":         name,
 		},
 	})
 }
@@ -100,4 +101,14 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s is still empty", args[0])
+}
+
+// name sets a variable to a text that a script cannot hold: `name VAR GO_STRING`.
+func name(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: name VAR GO_STRING")
+	}
+	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	ts.Setenv(args[0], text)
 }

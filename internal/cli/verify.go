@@ -204,6 +204,8 @@ type verifyJSON struct {
 type reasonJSON struct {
 	Code aar.ReasonCode `json:"code"`
 	Text string         `json:"text"`
+	At   *aar.Position  `json:"at,omitzero"`   // where, if it is a line of a session
+	Line uint64         `json:"line,omitzero"` // from 1, blank rows not counted, if that is all there is to name it
 }
 
 type explainJSON struct {
@@ -223,7 +225,10 @@ func reportJSON(r *aar.Report, explain bool) verifyJSON {
 		Coverage: r.Coverage,
 	}
 	if r.Reason != nil {
-		out.Reason = &reasonJSON{Code: r.Reason.Code, Text: r.Reason.String()}
+		out.Reason = &reasonJSON{Code: r.Reason.Code, Text: r.Reason.String(), Line: r.Reason.Line}
+		if at, ok := r.Reason.At(); ok {
+			out.Reason.At = &at
+		}
 		if r.Reason.Code == aar.UnanchoredTail {
 			out.InFlight = r.InFlight
 		}

@@ -90,10 +90,8 @@ started.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case record.audit == "" && record.key == "":
-				return usagef("wrap requires --audit <PATH>")
 			case record.audit == "":
-				return usagef("--signing-key only applies with --audit <PATH> (the default sink is volatile and in memory)")
+				return usagef("wrap requires --audit <PATH>")
 			case record.key == "":
 				return usagef("--audit requires --signing-key <PATH>; generate one with `aegis keygen --out <PATH>`")
 			case policyPath == "" && cmd.Flags().Changed("policy"):
@@ -130,17 +128,18 @@ func runWrap(s streams, record recordFlags, policyPath string, cfg interpose.Con
 		cfg.Decider = g
 		defer g.reloadOn(notes)()
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, endingSignals...)
-	defer signal.Stop(signals)
 	defer survivePipe()()
-
 	w, err := record.open()
 	if err != nil {
 		return fmt.Errorf("wrap audit failed: %w", err)
 	}
+	// Only now: until there is a session to end, a signal ends the process.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, endingSignals...)
+	defer signal.Stop(signals)
 	fmt.Fprintln(notes, "aegis wrap: the server runs unconfined: it can read the signing key and write to the record as you can")
-	cfg.Client, cfg.Answer, cfg.Stderr = s.in, s.out, notes
+	// A client that is gone ends the session; that is no failed answer of ours.
+	cfg.Client, cfg.Answer, cfg.Stderr = s.in, s.out.to, notes
 	cfg.Signals, cfg.Recorder = signals, w
 	exit, relayErr := interpose.Run(cfg)
 	if _, ok := errors.AsType[*interpose.SignalError](relayErr); ok {
