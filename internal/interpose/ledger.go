@@ -43,13 +43,20 @@ func newLedger() *ledger {
 func (l *ledger) empty() bool { return l.count.Load() == 0 }
 
 // waitRoom blocks until n more calls fit, or the ledger is closed. A batch of
-// more than fit at all waits for an empty ledger.
-func (l *ledger) waitRoom(n int) {
+// more than fit at all waits for an empty ledger. Calls that the client has
+// cancelled give up their place, the oldest first; they are returned.
+func (l *ledger) waitRoom(n int) (evicted []*openCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.closed && len(l.order) > 0 && len(l.order)+n > MaxInFlight {
+		if i := slices.IndexFunc(l.order, func(c *openCall) bool { return c.cancelled }); i >= 0 {
+			evicted = append(evicted, l.order[i])
+			l.remove(l.order[i])
+			continue
+		}
 		l.room.Wait()
 	}
+	return evicted
 }
 
 // add opens a call. If its id is in flight already, the new call takes the

@@ -205,6 +205,26 @@ func (m *manyWriters) Record(string, aar.RequestDigest, aar.Outcome) error { pan
 
 func id(n int) wire.ID { return wire.ID{Raw: []byte(fmt.Sprint(n))} }
 
+// A call that the client has cancelled gives up its place where none is left: a
+// server that never answers does not keep the client from being read.
+func TestCancelledCallsMakeRoom(t *testing.T) {
+	l := newLedger()
+	for i := range MaxInFlight {
+		l.add(&openCall{id: id(i)})
+	}
+	l.cancel(id(7))
+	l.cancel(id(3))
+	if got := l.waitRoom(1); len(got) != 1 || string(got[0].id.Raw) != "3" {
+		t.Errorf("%d calls made room", len(got))
+	}
+	if got := l.waitRoom(1); len(got) != 0 {
+		t.Error("a call made room where there was some")
+	}
+	if l.take(id(3)) != nil || l.take(id(7)) == nil {
+		t.Error("the wrong call made room")
+	}
+}
+
 // A batch of more calls than fit at once waits for an empty ledger.
 func TestABatchAtTheBoundWaits(t *testing.T) {
 	l := newLedger()

@@ -162,7 +162,7 @@ func (s *Session) settle(reason string) {
 		case c.forwarded.Load() == 0:
 			why = "not executed: the session ended before the request was forwarded"
 		case c.cancelled:
-			why = "cancelled by the client; no answer"
+			why = byClient
 		}
 		s.end(c, hostDenied(c.known, why))
 	}

@@ -18,6 +18,7 @@ func (e *SignalError) Number() int { return signalNumber(e.Signal) }
 const (
 	childExited  = "child exited before responding"
 	clientClosed = "client closed stdin; child did not answer within the shutdown grace"
+	byClient     = "cancelled by the client; no answer"
 	bySignal     = "session ended by signal"
 	byError      = "session ended by an error of the relay"
 )

@@ -48,7 +48,9 @@ func (s *Session) clientFrame(f wire.Frame, m wire.Message) {
 		s.noteCancelled(m)
 		s.outbox.put(parcel{raw: f.Raw})
 	default:
-		s.ledger.waitRoom(calls)
+		for _, c := range s.ledger.waitRoom(calls) {
+			s.end(c, hostDenied(c.known, byClient))
+		}
 		if j := s.judge(m.Elements); j.refused {
 			s.refuseCalls(f, m, j)
 		} else {
