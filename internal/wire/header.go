@@ -68,7 +68,8 @@ func (r *Reader) atHeader() bool {
 }
 
 // message reads one Content-Length frame. Blank lines between messages are
-// frames of their own, so that they can pass as they came.
+// frames of their own, so that they can pass as they came; the bound of the
+// header block is theirs, not the cap.
 func (r *Reader) message() (Frame, error) {
 	r.terminated = false
 	head, length, err := r.headerBlock()

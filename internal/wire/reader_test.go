@@ -378,6 +378,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("{}\n\n[]\r\n"), uint16(10), byte(0))
 	f.Add([]byte("Content-Length: 2\r\n\r\n{}Content-Length: 30\r\n\r\n"), uint16(10), byte(1))
 	f.Add([]byte("\nContent-Length: 12\n\n{}xxxxxxxxxx\n"), uint16(5), byte(3))
+	f.Add([]byte("Content-Length:0\n\r\n\r"), uint16(0), byte(9))
 	f.Fuzz(func(t *testing.T, stream []byte, limit uint16, step byte) {
 		var src io.Reader = bytes.NewReader(stream)
 		if step > 0 {
@@ -395,6 +396,9 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("error %v", err)
 		}
 		for _, f := range frames {
+			if r.Framing() == ContentLength && f.Blank() && len(f.Body) <= maxHeaderBlock {
+				continue // a blank line between messages, which no cap is for
+			}
 			if len(f.Body) > int(limit) || f.OverCap && len(f.Body) != int(limit) {
 				t.Fatalf("a body of %d bytes under a cap of %d", len(f.Body), limit)
 			}
