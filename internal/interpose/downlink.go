@@ -94,8 +94,10 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 		held = bytes.Clone(chunk)
 		return nil
 	})
-	if err != nil {
-		return // Next will say what is wrong
+	if err != nil { // Next will say what is wrong; what came passes
+		s.outlet.writeHeld(held)
+		s.outlet.ended = true
+		return
 	}
 	if m := scan.OverCap(); m.Kind == wire.Response && m.ID.Present() {
 		if c := s.ledger.take(m.ID); c != nil {

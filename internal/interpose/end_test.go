@@ -129,13 +129,18 @@ func TestTheServerClosesItsStdin(t *testing.T) {
 		s.send(call(id, "after"), ping("5"))
 		s.wantNext(refusal(HostDenied, id))
 	}
+	// Nor does the record say of a call without an id, or of one that was not
+	// read, that it was forwarded.
+	s.send(`{"method":"tools/call","params":{"name":"after"}}`+"\n", `{"id":6,"method":"tools/call","method":"ping"}`+"\n")
+	s.wantNext(refusal(HostDenied, "null"))
+	s.wantNext(refusal(HostDenied, "6"))
 	must(t, os.WriteFile(enough, nil, 0o600))
 	s.wantNext(result("1"))
 	if exit, err := s.wait(); !exit.Early || err != nil {
 		t.Errorf("%+v, %v", exit, err)
 	}
 	const deaf = "not executed: the server takes no more input"
-	s.wantEndings(success, deaf, deaf, deaf)
+	s.wantEndings(success, deaf, deaf, deaf, deaf, deaf)
 }
 
 // When the client reads no more, its stream ends for the server too.

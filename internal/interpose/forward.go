@@ -10,6 +10,12 @@ func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 	digest := aar.DigestRequest(f.Body)
 	p := parcel{raw: f.Raw}
 	p.undeliverable = func(code Code, err error) { s.refuseUndelivered(p.calls, m.Elements, m.Batch, code, err) }
+	var unanswerable []*openCall
+	p.delivered = func() {
+		for _, c := range unanswerable {
+			s.end(c, hostDenied(c.known, "notification: no answer defined"))
+		}
+	}
 	for i := range m.Elements {
 		e := &m.Elements[i]
 		if !e.IsCall {
@@ -22,7 +28,7 @@ func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 		}
 		p.calls = append(p.calls, c)
 		if !e.ID.Present() {
-			s.end(c, hostDenied(c.known, "notification: no answer defined"))
+			unanswerable = append(unanswerable, c)
 			continue
 		}
 		c.id = e.ID.Clone()
@@ -67,11 +73,12 @@ func (s *Session) forwardUnread(f wire.Frame, m wire.Message) {
 		s.refuseUndelivered(nil, asked, false, AuditError, err)
 		return
 	}
-	s.end(c, hostDenied(c.known, unread(m)+"; forwarded, its answer is not known"))
+	calls := []*openCall{c}
 	s.outbox.put(parcel{
 		raw:           f.Raw,
-		calls:         []*openCall{c},
-		undeliverable: func(code Code, err error) { s.refuseUndelivered(nil, asked, false, code, err) },
+		calls:         calls,
+		undeliverable: func(code Code, err error) { s.refuseUndelivered(calls, asked, false, code, err) },
+		delivered:     func() { s.end(c, hostDenied(c.known, unread(m)+"; forwarded, its answer is not known")) },
 	})
 }
 

@@ -19,6 +19,8 @@ type parcel struct {
 	calls []*openCall // whose intents must be durable before a byte of it is written
 	// undeliverable is told that the frame is not forwarded, and why.
 	undeliverable func(Code, error)
+	// delivered, if set, is told that it was.
+	delivered func()
 }
 
 // errDeaf: the child lives, it may be, but has closed its stdin.
@@ -171,6 +173,11 @@ func (o *outbox) write(parcels []parcel) error {
 			}
 			giveBack(parcels, HostDenied, errDeaf)
 			return err
+		}
+		for _, p := range parcels[:n] {
+			if p.delivered != nil {
+				p.delivered()
+			}
 		}
 		parcels = parcels[n:]
 	}
