@@ -10,6 +10,7 @@ import (
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/internal/wire"
 	"github.com/aegis-aar/aegis/policy"
 )
 
@@ -36,9 +37,9 @@ func (g *gate) warn(w io.Writer) {
 }
 
 // Decide implements [interpose.Decider].
-func (g *gate) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict) aar.PolicySetHash {
+func (g *gate) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict) (aar.PolicySetHash, error) {
 	if len(calls) == 0 {
-		return g.engine.Set().Hash()
+		return g.engine.Set().Hash(), nil
 	}
 	requests, answers := make([]policy.Request, len(calls)), make([]policy.Verdict, len(calls))
 	for i, c := range calls {
@@ -48,8 +49,11 @@ func (g *gate) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict) 
 	for i, v := range answers {
 		verdicts[i] = interpose.Verdict{Policy: recorded(v), MatchedRule: v.MatchedRule}
 	}
-	return hash
+	return hash, nil
 }
+
+// Unread implements [interpose.Decider]: what cannot be judged does not pass.
+func (g *gate) Unread(wire.Message, string) bool { return true }
 
 // recorded is a verdict as the record spells it. The zero value denies.
 func recorded(v policy.Verdict) aar.Policy {

@@ -12,8 +12,12 @@ type Decider interface {
 	// Decide judges calls[i] into verdicts[i], all under one Policy Set, whose
 	// hash it returns. The frame goes as a whole: if one Call is not allowed,
 	// none is, and what was reserved for the others is given back. With no
-	// calls it tells the hash of the set in force.
-	Decide(calls []ToolCall, verdicts []Verdict) aar.PolicySetHash
+	// calls it tells the hash of the set in force. An error says that the
+	// evaluation itself failed; the verdicts refuse then.
+	Decide(calls []ToolCall, verdicts []Verdict) (aar.PolicySetHash, error)
+	// Unread tells whether a frame that nobody can judge is refused, which it
+	// is wherever a denial is enforced, and not merely watched.
+	Unread(m wire.Message, reason string) (refuse bool)
 }
 
 // ToolCall is what a verdict turns on.
@@ -22,10 +26,35 @@ type ToolCall struct {
 	Arguments []byte // JSON text as it was sent, nil without any
 }
 
-// Verdict is the answer to a ToolCall.
+// Verdict is the answer to a ToolCall. The zero Verdict refuses.
 type Verdict struct {
 	Policy      aar.Policy
 	MatchedRule string // empty when the default decided
+	Derived     []aar.Derived
+	// Capability, if not empty, is why the capability station refuses a Call
+	// that the Policy Set allows.
+	Capability string
+	// Findings are what was seen and let pass all the same.
+	Findings []aar.Finding
+	// Code, Rule and Reason are what the client is told of a refusal; an empty
+	// Code is that of the Policy.
+	Code         Code
+	Rule, Reason string
+}
+
+func (v *Verdict) refuses() bool { return v.Policy.Status != aar.Allowed || v.Capability != "" }
+
+// refusal is what the client is told of a call that is refused.
+func (v *Verdict) refusal(e *wire.Element) Refusal {
+	r := Refusal{ID: e.ID, Tool: e.Tool, Code: v.Code, Rule: v.Rule, Reason: v.Reason}
+	switch {
+	case r.Code != "":
+	case v.Capability != "":
+		r.Code = CapabilityDenied
+	default:
+		r.Code = codeOf(v.Policy)
+	}
+	return r
 }
 
 // judgement is what was decided about the Calls of one frame.
@@ -33,6 +62,7 @@ type judgement struct {
 	hash     aar.PolicySetHash
 	verdicts []Verdict // one for each Call, in order
 	refused  bool
+	aborted  bool // no verdict: the session ends
 }
 
 // judge asks the decider; without one every Call is allowed.
@@ -50,9 +80,11 @@ func (s *Session) judge(elements []wire.Element) judgement {
 		}
 		return j
 	}
-	j.hash = s.cfg.Decider.Decide(calls, j.verdicts)
-	for _, v := range j.verdicts {
-		j.refused = j.refused || v.Policy.Status != aar.Allowed
+	var fault error
+	j.hash, fault = s.cfg.Decider.Decide(calls, j.verdicts)
+	j.aborted = s.failed(fault)
+	for i := range j.verdicts {
+		j.refused = j.refused || j.verdicts[i].refuses()
 	}
 	return j
 }
@@ -62,5 +94,13 @@ func (s *Session) setInForce() aar.PolicySetHash {
 	if s.cfg.Decider == nil {
 		return aar.PassThrough
 	}
-	return s.cfg.Decider.Decide(nil, nil)
+	hash, _ := s.cfg.Decider.Decide(nil, nil)
+	return hash
+}
+
+// unevaluated is what is known of a Call before any station was reached.
+func (s *Session) unevaluated(hash aar.PolicySetHash) aar.Outcome {
+	o := aar.Unevaluated(hash)
+	o.SurfaceDigest = s.cfg.Surface
+	return o
 }

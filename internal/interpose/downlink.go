@@ -28,16 +28,30 @@ func (s *Session) downlink(r *wire.Reader) {
 		if !s.sameFraming() {
 			return
 		}
-		if f.OverCap {
+		raw := f.Raw
+		switch {
+		case f.OverCap:
+			if s.cfg.StrictFrameCap {
+				s.stop(&StrictAbort{errOverCap})
+				return
+			}
 			s.longAnswer(r, f)
 			continue
-		}
-		if !s.ledger.empty() && !f.Blank() {
+		case f.Blank():
+		case s.cfg.Inspector != nil:
+			s.trace(Server, f)
+			raw = s.inspectFrame(f, wire.Classify(f.Body))
+			if s.aborted() != nil {
+				return // with the frame that could not be inspected
+			}
+		case !s.ledger.empty():
 			s.childFrame(f.Body, wire.Classify(f.Body))
 		}
-		s.outlet.write(f.Raw, r.Terminated())
+		s.outlet.write(raw, r.Terminated())
 	}
 }
+
+var errOverCap = errors.New("a server frame is longer than the frame cap")
 
 // childFrame records the outcome of every call that the frame answers, before
 // a byte of it reaches the client.
@@ -66,23 +80,38 @@ func (s *Session) childFrame(body []byte, m wire.Message) {
 	}
 }
 
-func (s *Session) answered(c *openCall, digest aar.ResponseDigest) {
+func (s *Session) answered(c *openRequest, digest aar.ResponseDigest) {
+	if c.call == nil {
+		return
+	}
+	o := s.answeredOutcome(c)
+	o.ResponseDigest = &digest
+	s.end(c, o)
+}
+
+// answeredOutcome is the outcome of a call whose answer has come, but for what it was.
+func (s *Session) answeredOutcome(c *openRequest) aar.Outcome {
 	o := c.known
 	o.Execution = aar.Execution{Status: aar.Success}
-	o.ResponseDigest = &digest
 	if t := c.forwarded.Load(); t != 0 {
 		ms := uint64(s.clock.since(t).Milliseconds())
 		o.WallMS = &ms
 	}
-	s.end(c, o)
+	return o
 }
 
 // longAnswer passes on a frame that is too long to hold. Its last chunk is kept
 // back until the outcome is written: an answer is none before its end.
 func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 	s.note("passed a server frame of more than %d bytes", s.cfg.MaxFrame)
+	if s.cfg.Inspector != nil {
+		s.cfg.Inspector.OverCap(Server)
+	}
 	s.outlet.mu.Lock()
 	defer s.outlet.mu.Unlock()
+	if s.outlet.shut {
+		return
+	}
 	var scan wire.Scanner
 	hash := sha256.New()
 	both := io.MultiWriter(&scan, hash)
@@ -96,7 +125,7 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 	})
 	if err != nil { // Next will say what is wrong; what came passes
 		s.outlet.writeHeld(held)
-		s.outlet.ended = true
+		s.outlet.ended, s.outlet.cut = true, true
 		return
 	}
 	if m := scan.OverCap(); m.Kind == wire.Response && m.ID.Present() {
@@ -105,5 +134,5 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 		}
 	}
 	s.outlet.writeHeld(held)
-	s.outlet.ended = !r.Terminated()
+	s.outlet.ended, s.outlet.cut = !r.Terminated(), !r.Terminated()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/aar/sinktest"
+	"github.com/aegis-aar/aegis/internal/wire"
 	"github.com/aegis-aar/aegis/policy"
 )
 
@@ -22,9 +23,9 @@ import (
 // byPolicy decides by an engine, as the command line does.
 type byPolicy struct{ *policy.Engine }
 
-func (p byPolicy) Decide(calls []ToolCall, verdicts []Verdict) aar.PolicySetHash {
+func (p byPolicy) Decide(calls []ToolCall, verdicts []Verdict) (aar.PolicySetHash, error) {
 	if len(calls) == 0 {
-		return p.Set().Hash()
+		return p.Set().Hash(), nil
 	}
 	requests, answers := make([]policy.Request, len(calls)), make([]policy.Verdict, len(calls))
 	for i, c := range calls {
@@ -34,8 +35,10 @@ func (p byPolicy) Decide(calls []ToolCall, verdicts []Verdict) aar.PolicySetHash
 	for i, v := range answers {
 		verdicts[i] = Verdict{MatchedRule: v.MatchedRule, Policy: aar.Policy{Status: aar.Status(v.Status.String()), Reason: v.Reason, ApprovalID: v.ApprovalID}}
 	}
-	return hash
+	return hash, nil
 }
+
+func (byPolicy) Unread(wire.Message, string) bool { return true }
 
 // theRules: tools are named by what becomes of their calls.
 const theRules = `

@@ -16,7 +16,7 @@ const coalesce = 64 << 10
 // parcel is one client frame on its way to the child.
 type parcel struct {
 	raw   []byte
-	calls []*openCall // whose intents must be durable before a byte of it is written
+	calls []*openRequest // whose intents must be durable before a byte of it is written
 	// undeliverable is told that the frame is not forwarded, and why.
 	undeliverable func(Code, error)
 	// delivered, if set, is told that it was.

@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"github.com/aegis-aar/aegis/internal/wire"
 )
 
 // outlet is the client's side of the downlink. What is written under one hold
@@ -14,6 +16,8 @@ type outlet struct {
 	failed func() // told once that the client reads no more
 	broken bool
 	ended  bool // the child's stream is over: nothing more is authored
+	cut    bool // what was written last is not a whole frame
+	shut   bool // nothing more of the child is written
 
 	writing atomic.Bool
 }
@@ -25,8 +29,34 @@ func (o *outlet) busy() bool { return o.writing.Load() }
 func (o *outlet) write(b []byte, whole bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.shut {
+		return
+	}
 	o.writeHeld(b)
-	o.ended = !whole
+	o.ended, o.cut = !whole, !whole
+}
+
+// shutOff lets nothing more of the child pass.
+func (o *outlet) shutOff() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shut = true
+}
+
+// lastWords writes frames of our own behind all that the child said. Half a line
+// of its is ended first; behind half a message with a length nothing can follow.
+func (o *outlet) lastWords(b []byte, framing wire.Framing) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case !o.cut:
+	case framing == wire.ContentLength:
+		return
+	default:
+		o.writeHeld([]byte{'\n'})
+		o.cut = false
+	}
+	o.writeHeld(b)
 }
 
 // author writes a frame of our own, unless the stream is over: behind the

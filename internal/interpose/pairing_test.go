@@ -208,9 +208,9 @@ func id(n int) wire.ID { return wire.ID{Raw: []byte(fmt.Sprint(n))} }
 // A call that the client has cancelled gives up its place where none is left: a
 // server that never answers does not keep the client from being read.
 func TestCancelledCallsMakeRoom(t *testing.T) {
-	l := newLedger()
+	l := newLedger(MaxInFlight)
 	for i := range MaxInFlight {
-		l.add(&openCall{id: id(i)})
+		l.add(&openRequest{id: id(i)})
 	}
 	l.cancel(id(7))
 	l.cancel(id(3))
@@ -227,9 +227,9 @@ func TestCancelledCallsMakeRoom(t *testing.T) {
 
 // A batch of more calls than fit at once waits for an empty ledger.
 func TestABatchAtTheBoundWaits(t *testing.T) {
-	l := newLedger()
+	l := newLedger(MaxInFlight)
 	for i := range MaxInFlight {
-		l.add(&openCall{id: id(i)})
+		l.add(&openRequest{id: id(i)})
 	}
 	fits := make(chan struct{})
 	go func() { l.waitRoom(2); close(fits) }()
@@ -252,9 +252,9 @@ func TestABatchAtTheBoundWaits(t *testing.T) {
 
 // Nobody waits in a ledger that is closed, and nothing is lost in it.
 func TestAClosedLedger(t *testing.T) {
-	l := newLedger()
+	l := newLedger(MaxInFlight)
 	for i := range MaxInFlight {
-		l.add(&openCall{id: id(i)})
+		l.add(&openRequest{id: id(i)})
 	}
 	waits := make(chan struct{})
 	go func() { l.waitRoom(1); close(waits) }()

@@ -13,32 +13,53 @@ import (
 // goes as a whole: a batch cannot be thinned out without writing it anew.
 func (s *Session) refuseCalls(f wire.Frame, m wire.Message, j judgement) {
 	digest := aar.DigestRequest(f.Body)
-	codes := make(map[*wire.Element]Code, len(m.Elements))
+	verdicts := make(map[*wire.Element]*Verdict, len(m.Elements))
 	n := 0
 	for i := range m.Elements {
 		e := &m.Elements[i]
 		if !e.IsCall {
 			continue
 		}
-		v := j.verdicts[n]
+		v := &j.verdicts[n]
 		n++
-		o := aar.Unevaluated(j.hash)
-		o.Policy, o.DecisionAxes.MatchedRule = v.Policy, v.MatchedRule
-		if v.Policy.Status == aar.Allowed {
-			o.Execution.Reason = "not executed: sibling call in this batch was refused"
-		} else {
+		o := s.unevaluated(j.hash)
+		o.Policy, o.DecisionAxes, o.Findings = v.Policy, v.axes(), v.Findings
+		switch {
+		case !v.refuses():
+			o.Execution.Reason = siblingRefused
+		case v.Policy.Status == aar.Allowed:
+			o.Capability.Reason, o.Execution.Reason = v.Capability, "capability denied"
+			verdicts[e] = v
+		default:
 			o.Capability.Reason = "policy blocked before capability"
-			codes[e] = codeOf(v.Policy)
+			verdicts[e] = v
 		}
 		s.record(e.Tool, digest, o)
 	}
-	s.answer(m.Elements, m.Batch, func(e *wire.Element) Code {
-		if code, ok := codes[e]; ok {
-			return code
+	s.answer(m.Elements, m.Batch, func(e *wire.Element) Refusal {
+		if v := verdicts[e]; v != nil {
+			return v.refusal(e)
 		}
-		return HostDenied
+		return Refusal{ID: e.ID, Tool: e.Tool, Code: HostDenied, Reason: siblingRefused}
 	})
 }
+
+// abandonCalls records calls that could not be judged in a session that ends of
+// it. The end answers them.
+func (s *Session) abandonCalls(f wire.Frame, m wire.Message, j judgement) {
+	digest := aar.DigestRequest(f.Body)
+	for i := range m.Elements {
+		e := &m.Elements[i]
+		if e.IsCall {
+			s.record(e.Tool, digest, s.unevaluated(j.hash))
+		}
+		if e.ID.Present() && (e.IsCall || e.Kind == wire.Request) {
+			s.open(&openRequest{id: e.ID.Clone()})
+		}
+	}
+}
+
+const siblingRefused = "not executed: sibling call in this batch was refused"
 
 // refuseUnread refuses a frame that two honest readers could take differently.
 func (s *Session) refuseUnread(f wire.Frame, m wire.Message) {
@@ -73,7 +94,7 @@ func withoutLF(r *wire.Reader, chunk []byte) []byte {
 // refuseFrame records and answers a frame that was not read, as one call of an
 // unknown tool.
 func (s *Session) refuseFrame(m wire.Message, digest aar.RequestDigest, reason string) {
-	o := aar.Unevaluated(s.setInForce())
+	o := s.unevaluated(s.setInForce())
 	o.Policy.Reason, o.Capability.Reason = reason, reason
 	s.record(aar.UnknownTool, digest, o)
 	asked := wire.Element{IsCall: true}
@@ -82,13 +103,15 @@ func (s *Session) refuseFrame(m wire.Message, digest aar.RequestDigest, reason s
 		// answer another request.
 		asked.ID = m.ID
 	}
-	s.answer([]wire.Element{asked}, false, func(*wire.Element) Code { return HostDenied })
+	s.answer([]wire.Element{asked}, false, func(e *wire.Element) Refusal {
+		return Refusal{ID: e.ID, Code: HostDenied, Reason: reason}
+	})
 }
 
 // refuseUndelivered refuses a frame that was let pass and is not forwarded all
 // the same: its intents are not durable, or the child takes no more input. begun
 // are those of its calls that have an intent.
-func (s *Session) refuseUndelivered(begun []*openCall, elements []wire.Element, batch bool, code Code, err error) {
+func (s *Session) refuseUndelivered(begun []*openRequest, elements []wire.Element, batch bool, code Code, err error) {
 	why := "not executed: " + err.Error()
 	if code == AuditError {
 		why = "not executed: the record could not be made durable"
@@ -100,43 +123,25 @@ func (s *Session) refuseUndelivered(begun []*openCall, elements []wire.Element, 
 		// Best effort, if it is the record that failed.
 		c.call.End(hostDenied(c.known, why))
 	}
-	s.answer(elements, batch, func(*wire.Element) Code { return code })
+	s.answer(elements, batch, func(e *wire.Element) Refusal {
+		return Refusal{ID: e.ID, Tool: e.Tool, Code: code, Reason: why}
+	})
 }
 
 // record puts a refused call on record. That it cannot be is no reason to let
 // it pass.
 func (s *Session) record(tool string, digest aar.RequestDigest, o aar.Outcome) {
+	if s.cfg.Recorder == nil {
+		return
+	}
 	if err := s.cfg.Recorder.Record(tool, digest, o); err != nil {
 		s.note("a refused call is not on record: %v", err)
 	}
 }
 
-// Code is the `data.aegis.code` of a refusal: its cause in a word.
-type Code string
-
-// The codes of a refusal.
-const (
-	PolicyDenied    Code = "POLICY_DENIED"
-	RateLimited     Code = "RATE_LIMITED"
-	PendingApproval Code = "PENDING_APPROVAL"
-	HostDenied      Code = "HOST_DENIED"
-	AuditError      Code = "AUDIT_ERROR"
-)
-
-// codeOf is the code for a verdict that refuses.
-func codeOf(p aar.Policy) Code {
-	switch p.Status {
-	case aar.RateLimited:
-		return RateLimited
-	case aar.PendingApproval:
-		return PendingApproval
-	}
-	return PolicyDenied
-}
-
 // answer refuses every call and every request among the elements of a frame.
 // A notification in a batch has no answer to wait for, and gets none.
-func (s *Session) answer(elements []wire.Element, batch bool, code func(*wire.Element) Code) {
+func (s *Session) answer(elements []wire.Element, batch bool, refusal func(*wire.Element) Refusal) {
 	var body []byte
 	for i := range elements {
 		e := &elements[i]
@@ -146,25 +151,10 @@ func (s *Session) answer(elements []wire.Element, batch bool, code func(*wire.El
 		if len(body) > 0 {
 			body = append(body, ',')
 		}
-		body = appendRefusal(body, code(e), e.ID)
+		body = s.cfg.Voice.Refused(body, refusal(e))
 	}
 	if batch {
 		body = append(append([]byte{'['}, body...), ']')
 	}
 	s.outlet.author(wire.Append(nil, s.client.framing(), body))
-}
-
-// appendRefusal appends the one JSON-RPC message that wrap may author
-// (docs/wrap.md shows it): an error that answers a request which never reached the child.
-// The id is echoed as the bytes that were sent, null if there was none.
-func appendRefusal(dst []byte, code Code, id wire.ID) []byte {
-	dst = append(dst, `{"error":{"code":-32042,"data":{"aegis":{"code":"`...)
-	dst = append(dst, code...)
-	dst = append(dst, `","layer":"wrap"}},"message":"aegis wrap refused this tools/call"},"id":`...)
-	if id.Present() {
-		dst = append(dst, id.Raw...)
-	} else {
-		dst = append(dst, "null"...)
-	}
-	return append(dst, `,"jsonrpc":"2.0"}`...)
 }

@@ -19,6 +19,11 @@ type Recorder interface {
 	Record(toolID string, request aar.RequestDigest, outcome aar.Outcome) error
 }
 
+// Tracer sees every frame as it came. The body is the caller's again afterwards.
+type Tracer interface {
+	Frame(from Side, body []byte)
+}
+
 // DefaultMaxFrame is the longest client frame that is relayed, in bytes.
 const DefaultMaxFrame = 64 << 20
 
@@ -31,11 +36,28 @@ type Config struct {
 	// Signals ends the session, as if the terminal had been closed. May be nil.
 	Signals <-chan os.Signal
 
+	// Recorder puts every Call on record; nil records nothing.
 	Recorder Recorder
-	// Decider enforces a Policy Set; nil only records.
+	// Surface is the lock in force, for the record. May be nil.
+	Surface *aar.SurfaceDigest
+	// Decider enforces a Policy Set; nil lets every Call pass.
 	Decider Decider
-	// MaxFrame is the longest client frame in bytes; 0 means DefaultMaxFrame.
+	// Inspector rules on answers; nil lets them pass.
+	Inspector Inspector
+	// Tracer sees every frame; may be nil.
+	Tracer Tracer
+	// Voice words what is authored; nil means WrapVoice.
+	Voice Voice
+
+	// Strict ends the Session when a Decider or an Inspector fails at its work;
+	// StrictFrameCap, when a server frame is longer than MaxFrame.
+	Strict, StrictFrameCap bool
+	// MaxFrame is the longest frame in bytes that is read as one; 0 means DefaultMaxFrame.
 	MaxFrame int
+	// MaxInFlight bounds the requests that wait for their answer; 0 means the
+	// constant. At the bound the client is not read, or, with an Inspector, the
+	// oldest is let go of: its answer is then one to a request nobody knows.
+	MaxInFlight int
 
 	patience patience // zero means defaultPatience
 }
@@ -87,10 +109,17 @@ var ErrStart = errors.New("could not spawn child")
 // Run relays until the session ends and the child is gone, and returns how the
 // child ended. All open Calls have their outcome on record then. The error is
 // nil if an end of stream or the child's exit ended the session; else it is or
-// wraps [ErrStart], a *[SignalError], a *[FramingMismatch] or a *[wire.FramingError].
+// wraps [ErrStart], a *[SignalError], a *[StrictAbort], a *[FramingMismatch] or
+// a *[wire.FramingError].
 func Run(cfg Config) (Exit, error) {
 	if cfg.MaxFrame == 0 {
 		cfg.MaxFrame = DefaultMaxFrame
+	}
+	if cfg.MaxInFlight == 0 {
+		cfg.MaxInFlight = MaxInFlight
+	}
+	if cfg.Voice == nil {
+		cfg.Voice = WrapVoice{}
 	}
 	if cfg.patience == (patience{}) {
 		cfg.patience = defaultPatience
@@ -98,7 +127,7 @@ func Run(cfg Config) (Exit, error) {
 	s := &Session{
 		cfg:        cfg,
 		clock:      newClock(),
-		ledger:     newLedger(),
+		ledger:     newLedger(cfg.MaxInFlight),
 		ending:     make(chan struct{}),
 		clientDone: make(chan struct{}),
 		answerGone: make(chan struct{}),
@@ -154,9 +183,15 @@ func (s *Session) run(client *wire.Reader) (Exit, error) {
 	return exit, nil
 }
 
-// settle gives every call that is still open its outcome, in call order.
+// settle gives every call that is still open its outcome, in call order, and
+// every request that is an answer, if the Voice has one.
 func (s *Session) settle(reason string) {
-	for _, c := range s.ledger.close() {
+	open := s.ledger.close()
+	s.sayGone(open)
+	for _, c := range open {
+		if c.call == nil {
+			continue
+		}
 		why := reason
 		switch {
 		case c.forwarded.Load() == 0:
@@ -170,7 +205,10 @@ func (s *Session) settle(reason string) {
 
 // end writes an outcome. If the record does not take it, it is kept for retry
 // and the session goes on: the child has run, and hiding its answer undoes nothing.
-func (s *Session) end(c *openCall, o aar.Outcome) {
+func (s *Session) end(c *openRequest, o aar.Outcome) {
+	if c.call == nil {
+		return
+	}
 	if err := c.call.End(o); err != nil {
 		s.note("the outcome of %s is not on record yet: %v", c.call.ID(), err)
 	}
@@ -191,5 +229,11 @@ func (s *Session) stop(cause error) {
 
 // note writes a line of our own to stderr. It never blocks.
 func (s *Session) note(format string, a ...any) {
-	fmt.Fprintf(s.cfg.Stderr, "aegis wrap: "+format+"\n", a...)
+	fmt.Fprintf(s.cfg.Stderr, "aegis "+s.cfg.Voice.Name()+": "+format+"\n", a...)
+}
+
+func (s *Session) trace(from Side, f wire.Frame) {
+	if s.cfg.Tracer != nil {
+		s.cfg.Tracer.Frame(from, f.Body)
+	}
 }

@@ -20,6 +20,7 @@ const (
 	clientClosed = "client closed stdin; child did not answer within the shutdown grace"
 	byClient     = "cancelled by the client; no answer"
 	bySignal     = "session ended by signal"
+	byAbort      = "session ended: a station failed under --strict"
 	byError      = "session ended by an error of the relay"
 )
 
@@ -117,10 +118,17 @@ func (s *Session) endsNow() bool {
 // record's words. A second signal does not wait for the first.
 func (s *Session) endNow() string {
 	why := byError
-	if sig, ok := s.cause.(*SignalError); ok {
+	switch cause := s.cause.(type) {
+	case *SignalError:
 		why = bySignal
-		s.child.pass(sig.Signal)
-	} else {
+		s.child.pass(cause.Signal)
+	case *StrictAbort:
+		// The client hears of it first, and of nothing else any more.
+		why = byAbort
+		s.outlet.shutOff()
+		s.settle(why)
+		s.child.terminate()
+	default:
 		s.child.terminate()
 	}
 	select {

@@ -205,7 +205,7 @@ func (p *parser) element(e *Element) fault {
 		return p.envelope(e)
 	}
 	v, f := p.value()
-	e.Raw = v
+	e.Raw, e.Offset = v, int(p.dec.InputOffset())-len(v)
 	return f
 }
 

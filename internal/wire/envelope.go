@@ -42,7 +42,7 @@ func (p *parser) envelope(e *Element) fault {
 		return p.syntax(err)
 	}
 	end := int(p.dec.InputOffset())
-	e.Raw = p.text[start:end:end]
+	e.Raw, e.Offset = p.text[start:end:end], start
 
 	switch {
 	case hasMethod && (e.HasResult || e.HasError):
@@ -73,6 +73,8 @@ func (e *Element) setParams(params params) fault {
 			return faultNUL
 		}
 		e.IsCall, e.Tool, e.Arguments = true, params.tool, params.arguments
+	case methodList:
+		e.Cursor = params.cursor
 	case methodCancelled:
 		if params.disguisedCancel {
 			return faultDisguised
@@ -120,6 +122,7 @@ type params struct {
 	hasTool         bool
 	tool            string
 	arguments       []byte
+	cursor          []byte
 	requestID       ID
 	disguisedCancel bool
 }
@@ -155,6 +158,8 @@ func (p *parser) params() (params, fault) {
 			}
 		case "arguments":
 			ps.arguments, f = p.value()
+		case "cursor":
+			ps.cursor, f = p.value()
 		case "requestId":
 			if v, f = p.value(); f == "" && (kind == '"' || kind == '0') && len(v) <= maxID {
 				ps.requestID = ID{Raw: v}

@@ -20,6 +20,14 @@ type ID struct{ Raw []byte }
 // for an absent id and for null.
 func (id ID) Present() bool { return len(id.Raw) > 0 && string(id.Raw) != "null" }
 
+// AppendAnswer appends what an answer carries: the bytes that were sent, or null.
+func (id ID) AppendAnswer(dst []byte) []byte {
+	if !id.Present() {
+		return append(dst, "null"...)
+	}
+	return append(dst, id.Raw...)
+}
+
 // Clone returns a copy that does not keep the frame it came from in memory.
 func (id ID) Clone() ID { return ID{Raw: bytes.Clone(id.Raw)} }
 

@@ -62,6 +62,7 @@ func (k Kind) String() string {
 // Methods of MCP that the classifier looks into.
 const (
 	methodCall      = "tools/call"
+	methodList      = "tools/list"
 	methodCancelled = "notifications/cancelled"
 )
 
@@ -83,10 +84,15 @@ type Element struct {
 	// that is neither a string nor a number.
 	CancelID ID
 
+	// Cursor is the JSON text of the params.cursor of a tools/list, nil without it.
+	Cursor []byte
+
 	HasResult, HasError bool
 
-	// Raw is the JSON text of the whole element.
-	Raw []byte
+	// Raw is the JSON text of the whole element, Offset where it begins in the
+	// classified body.
+	Raw    []byte
+	Offset int
 }
 
 // Message is what a frame says.

@@ -1,0 +1,177 @@
+package interpose
+
+import (
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/internal/wire"
+)
+
+// An Inspector rules on what the server answers before the client sees it. With
+// one, a Session keeps account of every request, not of Calls alone, and lets
+// go of the oldest beyond [Config.MaxInFlight]: the client is always read.
+type Inspector interface {
+	// Inspect rules on one answer.
+	Inspect(a Answer) Ruling
+	// OverCap is told of a frame that passes unread because it is too long.
+	OverCap(from Side)
+}
+
+// Side is an end of the relay.
+type Side uint8
+
+// The two ends.
+const (
+	Client Side = iota
+	Server
+)
+
+// Request is what an Inspector is told of the request that was answered.
+type Request struct {
+	Method string
+	Tool   string // of a tools/call
+	Cursor string // JSON text of params.cursor of a list, empty without
+}
+
+// Answer is a message, or text, of the server that the client may take for the
+// answer to a request.
+type Answer struct {
+	// Request is what it answers. It is nil if the id is unknown, because it was
+	// never asked for, was in use twice or was let go of: that may be a Call.
+	Request *Request
+	ID      wire.ID // absent if none was readable
+	Raw     []byte  // its JSON text
+	// Exact is set if Raw is one JSON value that every reader takes the same way.
+	Exact bool
+}
+
+// Ruling is what becomes of an Answer. The zero Ruling lets it pass.
+type Ruling struct {
+	// Instead replaces Raw; nil lets it pass as it came.
+	Instead []byte
+	// Refused is set if Instead is an error of ours: nothing of Raw is left.
+	Refused bool
+	// Findings go on record with the Call.
+	Findings []aar.Finding
+	// Fault says that the inspection itself failed. The answer passes.
+	Fault error
+}
+
+// StrictAbort says that a station failed in a Session that tolerates no failure.
+type StrictAbort struct{ Fault error }
+
+func (e *StrictAbort) Error() string { return "strict: " + e.Fault.Error() }
+
+func (e *StrictAbort) Unwrap() error { return e.Fault }
+
+// failed is told that a station could not do its work, and tells whether that
+// ends the session.
+func (s *Session) failed(fault error) bool {
+	if fault == nil || !s.cfg.Strict {
+		return false
+	}
+	s.stop(&StrictAbort{fault})
+	return true
+}
+
+// inspectFrame has the answers in a server frame inspected and recorded, and
+// returns the bytes that the client gets.
+func (s *Session) inspectFrame(f wire.Frame, m wire.Message) []byte {
+	body := f.Body
+	var settled []settlement
+	rewritten := false
+	if m.Class == wire.Exact {
+		var out []byte
+		copied := 0
+		for i := range m.Elements {
+			e := &m.Elements[i]
+			if e.Kind != wire.Response {
+				continue
+			}
+			r := s.inspectAnswer(Answer{ID: e.ID, Raw: e.Raw, Exact: true}, &settled)
+			if r.Instead == nil {
+				continue
+			}
+			rewritten = true
+			out = append(append(out, body[copied:e.Offset]...), r.Instead...)
+			copied = e.Offset + len(e.Raw)
+		}
+		if rewritten {
+			body = append(out, body[copied:]...)
+		}
+	} else if m.Kind == wire.Response || m.Kind == wire.Other {
+		// Some reader may find an answer in it. What says that it asks or tells
+		// something, and nothing else, is no answer to anybody.
+		if r := s.inspectAnswer(Answer{ID: m.ID, Raw: body}, &settled); r.Instead != nil {
+			rewritten = true
+			body = r.Instead
+		}
+	}
+	if len(settled) > 0 {
+		s.settleInspected(f.Body, body, rewritten, settled)
+	}
+	if !rewritten {
+		return f.Raw
+	}
+	if s.server.framing() == wire.ContentLength {
+		return wire.Append(nil, wire.ContentLength, body)
+	}
+	return append(body[:len(body):len(body)], f.Raw[len(f.Body):]...)
+}
+
+// settlement is an open request with the ruling on its answer.
+type settlement struct {
+	request *openRequest
+	ruling  Ruling
+}
+
+// inspectAnswer finds out what is answered, and has the answer ruled on.
+func (s *Session) inspectAnswer(a Answer, settled *[]settlement) Ruling {
+	var open *openRequest
+	if a.ID.Present() {
+		open = s.ledger.take(a.ID)
+	}
+	if open != nil && !open.shared {
+		a.Request = &open.asked
+	}
+	r := s.cfg.Inspector.Inspect(a)
+	if s.failed(r.Fault) {
+		if open != nil {
+			s.open(open) // to be answered with all the others
+		}
+		return Ruling{}
+	}
+	if open != nil {
+		*settled = append(*settled, settlement{open, r})
+	}
+	return r
+}
+
+// settleInspected writes the outcome of the answered calls, before a byte of
+// the frame reaches the client.
+func (s *Session) settleInspected(received, sent []byte, rewritten bool, settled []settlement) {
+	if s.cfg.Recorder == nil {
+		return
+	}
+	var got, gave *aar.ResponseDigest
+	for _, c := range settled {
+		if c.request.call == nil {
+			continue
+		}
+		if got == nil {
+			d := aar.DigestResponse(received)
+			got, gave = &d, &d
+			if rewritten {
+				d := aar.DigestResponse(sent)
+				gave = &d
+			}
+		}
+		o := s.answeredOutcome(c.request)
+		o.Findings = append(o.Findings, c.ruling.Findings...)
+		if rewritten {
+			o.ReceivedDigest = got
+		}
+		if !c.ruling.Refused {
+			o.ResponseDigest = gave
+		}
+		s.end(c.request, o)
+	}
+}
