@@ -13,7 +13,7 @@ func TestAShortRunReportsEveryPart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts programs")
 	}
-	o := options{dir: t.TempDir(), rounds: 1, sizes: sizes{starts: 2, pings: turns, calls: turns, burst: 2 * window}, verify: 1 << 20}
+	o := options{dir: t.TempDir(), rounds: 1, sizes: sizes{starts: 2, pings: turns, calls: turns, burst: 2 * window}, verify: 1 << 20, many: 100}
 	r, err := run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestAShortRunReportsEveryPart(t *testing.T) {
 	if err := r.writeText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{direct, floor, wrapDisk, wrapSlow, "call, 64 in flight", "one sync", "aim ≤ 1.25", "verify: time bare / time verify"} {
+	for _, want := range []string{direct, floor, wrapDisk, wrapSlow, "call, 64 in flight", "one sync", "aim ≤ 1.25", "guard: p50 / floor, results of 4096 bytes", "verify: time bare / time verify"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, text.String())
 		}

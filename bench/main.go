@@ -26,6 +26,7 @@ type options struct {
 	rounds              int
 	sizes               sizes
 	verify              int64 // bytes of the file that is verified
+	many                int   // calls through guard, whose memory is watched
 	json                bool
 }
 
@@ -42,16 +43,17 @@ func main() {
 	flag.IntVar(&o.sizes.pings, "pings", 1000, "`N` sequential pings to each target in a round")
 	flag.IntVar(&o.sizes.calls, "calls", 200, "`N` sequential calls")
 	flag.IntVar(&o.sizes.burst, "burst", 2000, "`N` pings and as many calls with 64 in flight")
-	full := flag.Bool("full", false, "verify a file of 1 GiB, not 64 MiB")
+	flag.IntVar(&o.many, "many", 200_000, "watch the memory of guard over `N` calls")
+	full := flag.Bool("full", false, "verify a file of 1 GiB, not 64 MiB; a million calls through guard")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
-	if n := o.sizes; o.rounds < 1 || n.starts < 1 || min(n.pings, n.calls) < turns || n.burst < 1 {
-		fmt.Fprintf(os.Stderr, "bench: every N is at least 1, pings and calls at least %d\n", turns)
+	if n := o.sizes; o.rounds < 1 || n.starts < 1 || min(n.pings, n.calls) < turns || n.burst < 1 || o.many < 10 {
+		fmt.Fprintf(os.Stderr, "bench: every N is at least 1, pings and calls at least %d, many at least 10\n", turns)
 		os.Exit(2)
 	}
 	o.verify = 64 << 20
 	if *full {
-		o.verify = 1 << 30
+		o.verify, o.many = 1<<30, 1_000_000
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -105,6 +107,13 @@ func run(ctx context.Context, o options) (_ *report, err error) {
 		return nil, err
 	}
 	r.Targets, r.Aims = reportTargets(list, rounds), relayAims(list, rounds)
+
+	say("guard: %d rounds, %d calls", o.rounds, o.many)
+	guard, err := measureGuard(ctx, p, o.sizes, o.rounds, o.many)
+	if err != nil {
+		return nil, err
+	}
+	r.Guard, r.Aims = guard.figures(), append(r.Aims, guard.aims()...)
 
 	say("verify: %d pairs", o.rounds)
 	pairs, err := verifyPairs(ctx, o.rounds, min(o.verify, pairBytes))

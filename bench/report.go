@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +15,7 @@ type report struct {
 	Machine machine        `json:"machine"`
 	Rounds  int            `json:"rounds"`
 	Targets []targetReport `json:"targets"`
+	Guard   []named        `json:"guard"`
 	Verify  []named        `json:"verify"`
 	File    verifyRun      `json:"verify_file"`
 	Aims    []aim          `json:"aims"`
@@ -96,7 +98,7 @@ func (r *report) writeText(w io.Writer) error {
 		fmt.Fprintln(t)
 	}
 	fmt.Fprintln(t)
-	for _, v := range r.Verify {
+	for _, v := range append(slices.Clone(r.Guard), r.Verify...) {
 		fmt.Fprintf(t, "%s, %s\t%s\n", v.Name, v.Unit, v.summary)
 	}
 	fmt.Fprintf(t, "verify of a file of %.0f MiB\t%.1f s, peak memory %s MiB\n", float64(r.File.Bytes)/(1<<20), r.File.Seconds, number(r.File.PeakMiB))

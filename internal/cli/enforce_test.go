@@ -422,7 +422,8 @@ func TestQuotaSurvivesReload(t *testing.T) {
 		return fmt.Sprintf("default: deny\nrules:\n- {id: slow, action: rate_limit, tool: t, rate: {max: %d, per_seconds: 3600}}\n%s", n, more)
 	}
 	w.write("policy.yaml", rate(3, ""))
-	g, err := newGate(w.path("policy.yaml"))
+	var told strings.Builder
+	g, err := newGate(w.path("policy.yaml"), func(format string, a ...any) { fmt.Fprintf(&told, format+"\n", a...) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,8 +435,8 @@ func TestQuotaSurvivesReload(t *testing.T) {
 	admitted := 0
 	for i, text := range []string{rate(3, ""), rate(3, "# again\n"), rate(3, "- {id: b, action: allow, tool: b}\n"), "defualt: deny\n", rate(4, ""), rate(3, ""), rate(2, "")} {
 		w.write("policy.yaml", text)
-		var told lockedBuffer
-		g.reload(&told)
+		told.Reset()
+		g.reload()
 		if bad := strings.HasPrefix(text, "defualt"); bad != strings.Contains(told.String(), "policy not reloaded") || bad == strings.Contains(told.String(), "policy reloaded: ") {
 			t.Errorf("%d: %q", i, told.String())
 		}
@@ -453,22 +454,22 @@ func TestQuotaSurvivesReload(t *testing.T) {
 func TestReloadTellsBothSets(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("policy.yaml", "default: deny\nrules: []\n")
-	g, err := newGate(w.path("policy.yaml"))
+	var told strings.Builder
+	g, err := newGate(w.path("policy.yaml"), func(format string, a ...any) { fmt.Fprintf(&told, format+"\n", a...) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := g.engine.Set()
 	w.write("policy.yaml", "default: allow\nrules: [{id: a, action: deny, tool: x}]\n")
-	var told lockedBuffer
-	g.reload(&told)
+	g.reload()
 	second := g.engine.Set()
-	if want := fmt.Sprintf("aegis wrap: policy reloaded: %s replaces %s; policy_set_hash %s\n", second.Fingerprint(), first.Fingerprint(), second.Hash()); told.String() != want {
+	if want := fmt.Sprintf("policy reloaded: %s replaces %s; policy_set_hash %s\n", second.Fingerprint(), first.Fingerprint(), second.Hash()); told.String() != want {
 		t.Errorf("%q, want %q", told.String(), want)
 	}
 	w.write("policy.yaml", "default: allow\nrules: [{id: a, action: deny, tol: x}]\n")
-	told = lockedBuffer{}
-	g.reload(&told)
-	if want := fmt.Sprintf("aegis wrap: policy not reloaded, %s stays in force: %s:2:31: policy parse error: unknown key `tol` in a rule; did you mean `tool`?\n", second.Fingerprint(), w.path("policy.yaml")); told.String() != want || g.engine.Set() != second {
+	told.Reset()
+	g.reload()
+	if want := fmt.Sprintf("policy not reloaded, %s stays in force: %s:2:31: policy parse error: unknown key `tol` in a rule; did you mean `tool`?\n", second.Fingerprint(), w.path("policy.yaml")); told.String() != want || g.engine.Set() != second {
 		t.Errorf("%q, want %q", told.String(), want)
 	}
 }

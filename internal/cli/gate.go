@@ -3,9 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/interpose"
@@ -14,25 +15,55 @@ import (
 	"github.com/aegis-aar/aegis/policy"
 )
 
+// gateFlags say what every tools/call is decided by.
+type gateFlags struct{ policy string }
+
+func (f *gateFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.policy, "policy", "", "decide every tools/call by the policy in the file at `PATH`")
+}
+
+func (f *gateFlags) check(cmd *cobra.Command) error {
+	if f.policy == "" && cmd.Flags().Changed("policy") {
+		return usagef("--policy needs a PATH")
+	}
+	return nil
+}
+
+// arm has the calls of a session decided, and the policy read again when that is
+// asked for until stop is called.
+func (r *relay) arm(f gateFlags) (stop func(), err error) {
+	if f.policy == "" {
+		return func() {}, nil
+	}
+	g, err := newGate(f.policy, r.note)
+	if err != nil {
+		return nil, err
+	}
+	g.warn()
+	r.cfg.Decider = g
+	return g.reloadOnSignal(), nil
+}
+
 // gate lets the relay ask a Policy Set, and replaces the set on request.
 type gate struct {
 	path   string
 	engine *policy.Engine
+	note   func(format string, a ...any) // tells people
 }
 
-func newGate(path string) (*gate, error) {
+func newGate(path string, note func(string, ...any)) (*gate, error) {
 	set, err := policy.Load(path)
 	if err != nil {
 		faults := faultsOf(err)
 		return nil, &listError{fmt.Sprintf("could not load policy `%s`: %s", path, faults[0]), faults[1:]}
 	}
-	return &gate{path: path, engine: policy.NewEngine(set)}, nil
+	return &gate{path: path, engine: policy.NewEngine(set), note: note}, nil
 }
 
 // warn tells what is lawful in the set in force but probably not meant.
-func (g *gate) warn(w io.Writer) {
+func (g *gate) warn() {
 	for _, warning := range g.engine.Set().Warnings() {
-		fmt.Fprintf(w, "aegis wrap: policy %s\n", report.SafeText(warning.String()))
+		g.note("policy %s", report.SafeText(warning.String()))
 	}
 }
 
@@ -70,7 +101,7 @@ func recorded(v policy.Verdict) aar.Policy {
 
 // reload reads the policy file again. A set that does not load changes nothing.
 // Both are told.
-func (g *gate) reload(w io.Writer) {
+func (g *gate) reload() {
 	was := g.engine.Set()
 	set, err := g.loadAgain()
 	if err != nil {
@@ -78,12 +109,12 @@ func (g *gate) reload(w io.Writer) {
 		for i := range faults {
 			faults[i] = report.SafeText(faults[i])
 		}
-		fmt.Fprintf(w, "aegis wrap: policy not reloaded, %s stays in force: %s\n", was.Fingerprint(), strings.Join(faults, "\n  "))
+		g.note("policy not reloaded, %s stays in force: %s", was.Fingerprint(), strings.Join(faults, "\n  "))
 		return
 	}
 	g.engine.Swap(set)
-	fmt.Fprintf(w, "aegis wrap: policy reloaded: %s replaces %s; policy_set_hash %s\n", set.Fingerprint(), was.Fingerprint(), set.Hash())
-	g.warn(w)
+	g.note("policy reloaded: %s replaces %s; policy_set_hash %s", set.Fingerprint(), was.Fingerprint(), set.Hash())
+	g.warn()
 }
 
 // loadAgain reads the policy file again. It does not open a pipe, which can be

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -21,10 +20,10 @@ func survivePipe() func() {
 	return func() { signal.Stop(caught) }
 }
 
-// reloadOn reloads the policy at each SIGUSR1 until stop is called. Nothing
+// reloadOnSignal reloads the policy at each SIGUSR1 until stop is called. Nothing
 // watches the file: an agent with a tool that writes must not change its own
 // policy unseen.
-func (g *gate) reloadOn(w io.Writer) (stop func()) {
+func (g *gate) reloadOnSignal() (stop func()) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
 	done := make(chan struct{})
@@ -32,7 +31,7 @@ func (g *gate) reloadOn(w io.Writer) (stop func()) {
 		for {
 			select {
 			case <-asked:
-				g.reload(w)
+				g.reload()
 			case <-done:
 				return
 			}

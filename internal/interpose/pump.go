@@ -60,7 +60,7 @@ func (p *Pump) run() {
 		p.mu.Unlock()
 		p.to.Write(chunk)
 		if dropped > 0 {
-			fmt.Fprintf(p.to, "\naegis wrap: dropped %d bytes of stderr: nobody was reading it\n", dropped)
+			fmt.Fprintf(p.to, "\naegis: dropped %d bytes of stderr: nobody was reading it\n", dropped)
 		}
 		p.mu.Lock()
 	}

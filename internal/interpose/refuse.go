@@ -25,9 +25,9 @@ func (s *Session) refuseCalls(f wire.Frame, m wire.Message, j judgement) {
 		o := s.unevaluated(j.hash)
 		o.Policy, o.DecisionAxes, o.Findings = v.Policy, v.axes(), v.Findings
 		switch {
-		case !v.refuses():
+		case v.Skipped || !v.refuses():
 			o.Execution.Reason = siblingRefused
-		case v.Policy.Status == aar.Allowed:
+		case v.Capability != "":
 			o.Capability.Reason, o.Execution.Reason = v.Capability, "capability denied"
 			verdicts[e] = v
 		default:

@@ -57,7 +57,7 @@ func TestStderrThatNobodyReads(t *testing.T) {
 	must(t, <-read)
 
 	var dropped int
-	if _, err := fmt.Sscanf(announced, "aegis wrap: dropped %d bytes of stderr: nobody was reading it\n", &dropped); err != nil || dropped == 0 {
+	if _, err := fmt.Sscanf(announced, "aegis: dropped %d bytes of stderr: nobody was reading it\n", &dropped); err != nil || dropped == 0 {
 		t.Errorf("%q: %v", announced, err)
 	}
 	if got := len(passed) - 1 + dropped + len(rest); got != written+later || strings.Trim(string(rest), "!") != "" {

@@ -1,5 +1,6 @@
 // Command echo is the MCP server that the benchmark talks to: one JSON-RPC
-// message a line, the text of a tools/call sent back in one text block.
+// message a line, the text of a tools/call sent back in one text block, or a
+// text of `fill` bytes.
 package main
 
 import (
@@ -16,6 +17,7 @@ type message struct {
 	Params struct {
 		Arguments struct {
 			Text json.RawMessage `json:"text"`
+			Fill int             `json:"fill"`
 		} `json:"arguments"`
 	} `json:"params"`
 }
@@ -46,7 +48,24 @@ func answer(out *bufio.Writer, line []byte) {
 	case "initialize":
 		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}}`
 	case "tools/call":
-		result = fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"isError":false}`, m.Params.Arguments.Text)
+		text := []byte(m.Params.Arguments.Text)
+		if n := m.Params.Arguments.Fill; n > 0 {
+			text = fill(n)
+		}
+		result = fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"isError":false}`, text)
 	}
 	fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+}
+
+// filled holds the last text that was made.
+var filled []byte
+
+// fill returns a JSON string of n characters of plain English.
+func fill(n int) []byte {
+	if len(filled) != n+2 {
+		const prose = "The file was read and holds 214 lines, of which 12 are blank; the first names its author. "
+		filled = append([]byte{'"'}, bytes.Repeat([]byte(prose), n/len(prose)+1)[:n]...)
+		filled = append(filled, '"')
+	}
+	return filled
 }
