@@ -103,10 +103,6 @@ func (s *Session) answeredOutcome(c *openRequest) aar.Outcome {
 // longAnswer passes on a frame that is too long to hold. Its last chunk is kept
 // back until the outcome is written: an answer is none before its end.
 func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
-	s.note("passed a server frame of more than %d bytes", s.cfg.MaxFrame)
-	if s.cfg.Inspector != nil {
-		s.cfg.Inspector.OverCap(Server)
-	}
 	s.outlet.mu.Lock()
 	defer s.outlet.mu.Unlock()
 	if s.outlet.shut {
@@ -116,10 +112,12 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 	hash := sha256.New()
 	both := io.MultiWriter(&scan, hash)
 	both.Write(f.Body)
-	held := f.Raw
+	held, size := f.Raw, int64(len(f.Body))
 	err := r.Rest(func(chunk []byte) error {
 		s.outlet.writeHeld(held)
-		both.Write(withoutLF(r, chunk))
+		body := withoutLF(r, chunk)
+		both.Write(body)
+		size += int64(len(body))
 		held = bytes.Clone(chunk)
 		return nil
 	})
@@ -133,6 +131,7 @@ func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 			s.answered(c, aar.ResponseDigest(hash.Sum(nil)))
 		}
 	}
+	s.passedUnread(Server, size)
 	s.outlet.writeHeld(held)
 	s.outlet.ended, s.outlet.cut = !r.Terminated(), !r.Terminated()
 }

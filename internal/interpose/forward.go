@@ -58,6 +58,20 @@ func (s *Session) openOthers(m wire.Message) {
 	}
 }
 
+// openUnread notes a request that was not read but for its id. If any reader
+// could find a call in it, it is one.
+func (s *Session) openUnread(m wire.Message) {
+	if s.cfg.Inspector == nil || !m.ID.Present() || !m.MayCall && m.Kind != wire.Request {
+		return
+	}
+	r := &openRequest{id: m.ID.Clone()}
+	if m.MayCall {
+		r.asked.Method = methodCall
+	}
+	s.makeRoom(1)
+	s.open(r)
+}
+
 // open notes a request that is on its way to the server.
 func (s *Session) open(c *openRequest) {
 	old, closed := s.ledger.add(c)
@@ -120,16 +134,26 @@ func (s *Session) forwardUnread(f wire.Frame, m wire.Message) {
 
 // forwardOverCap passes on a frame that is too long to hold.
 func (s *Session) forwardOverCap(r *wire.Reader, f wire.Frame) {
-	s.note("passed a client frame of more than %d bytes", s.cfg.MaxFrame)
-	if s.cfg.Inspector != nil {
-		s.cfg.Inspector.OverCap(Client)
-	}
 	s.outbox.put(parcel{raw: f.Raw})
+	size := int64(len(f.Body))
 	// What is wrong with the rest, Next will say.
 	_ = r.Rest(func(chunk []byte) error {
 		s.outbox.put(parcel{raw: bytes.Clone(chunk)})
+		size += int64(len(withoutLF(r, chunk)))
 		return nil
 	})
+	s.passedUnread(Client, size)
+}
+
+// passedUnread tells that a frame of so many bytes was too long to be held.
+func (s *Session) passedUnread(from Side, size int64) {
+	s.note("passed a %s frame of %d bytes, which is over the cap of %d", from, size, s.cfg.MaxFrame)
+	if s.cfg.Inspector != nil {
+		s.cfg.Inspector.OverCap(from)
+	}
+	if s.cfg.Tracer != nil {
+		s.cfg.Tracer.Omitted(from, size)
+	}
 }
 
 // unread says in the record's words why a frame was not read.

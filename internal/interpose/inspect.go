@@ -24,6 +24,14 @@ const (
 	Server
 )
 
+// String is the side's name in notes.
+func (s Side) String() string {
+	if s == Client {
+		return "client"
+	}
+	return "server"
+}
+
 // Request is what an Inspector is told of the request that was answered.
 type Request struct {
 	Method string
@@ -31,16 +39,40 @@ type Request struct {
 	Cursor string // JSON text of params.cursor of a list, empty without
 }
 
+// or is what an answer may be to, when two requests have the same id: a call if
+// one of them is, and of no known tool unless both are of the same.
+func (r Request) or(other Request) Request {
+	switch {
+	case r.Method == other.Method:
+		if r.Tool != other.Tool {
+			r.Tool = ""
+		}
+		return r
+	case other.Method == methodCall, other.Method == methodList && r.Method != methodCall:
+		return other
+	}
+	return r
+}
+
+// The methods whose answers an Inspector may want to know of.
+const (
+	methodCall = "tools/call"
+	methodList = "tools/list"
+)
+
 // Answer is a message, or text, of the server that the client may take for the
 // answer to a request.
 type Answer struct {
 	// Request is what it answers. It is nil if the id is unknown, because it was
-	// never asked for, was in use twice or was let go of: that may be a Call.
+	// never asked for, was answered before or was let go of: that may be a Call.
 	Request *Request
 	ID      wire.ID // absent if none was readable
 	Raw     []byte  // its JSON text
 	// Exact is set if Raw is one JSON value that every reader takes the same way.
 	Exact bool
+	// Stray is set for text that no reader takes for an answer. It passes
+	// whatever the Ruling.
+	Stray bool
 }
 
 // Ruling is what becomes of an Answer. The zero Ruling lets it pass.
@@ -97,10 +129,11 @@ func (s *Session) inspectFrame(f wire.Frame, m wire.Message) []byte {
 		if rewritten {
 			body = append(out, body[copied:]...)
 		}
-	} else if m.Kind == wire.Response || m.Kind == wire.Other {
-		// Some reader may find an answer in it. What says that it asks or tells
-		// something, and nothing else, is no answer to anybody.
-		if r := s.inspectAnswer(Answer{ID: m.ID, Raw: body}, &settled); r.Instead != nil {
+	} else {
+		// Some reader may find an answer in it, but not in what only asks or
+		// tells something, nor in a banner without an id.
+		stray := m.Kind != wire.Response && (m.Kind != wire.Other || !m.ID.Present())
+		if r := s.inspectAnswer(Answer{ID: m.ID, Raw: body, Stray: stray}, &settled); r.Instead != nil && !stray {
 			rewritten = true
 			body = r.Instead
 		}
@@ -126,10 +159,10 @@ type settlement struct {
 // inspectAnswer finds out what is answered, and has the answer ruled on.
 func (s *Session) inspectAnswer(a Answer, settled *[]settlement) Ruling {
 	var open *openRequest
-	if a.ID.Present() {
+	if a.ID.Present() && !a.Stray {
 		open = s.ledger.take(a.ID)
 	}
-	if open != nil && !open.shared {
+	if open != nil {
 		a.Request = &open.asked
 	}
 	r := s.cfg.Inspector.Inspect(a)

@@ -51,7 +51,7 @@ func (i *inspector) Inspect(a Answer) Ruling {
 func (i *inspector) OverCap(from Side) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.seen = append(i.seen, fmt.Sprintf("over the cap from %d", from))
+	i.seen = append(i.seen, fmt.Sprintf("over the cap from %s", from))
 }
 
 func (i *inspector) wantSeen(t testing.TB, want ...string) {
@@ -171,7 +171,7 @@ func TestTheInspectorKnowsTheRequest(t *testing.T) {
 	}
 	s.finish()
 	// Room is for three: the sixth request let go of the first.
-	i.wantSeen(t, "unknown", "unknown", `tools/list "p2"`, "unknown", "unknown", "tools/call u not exact", "unknown not exact", "unknown not exact")
+	i.wantSeen(t, "unknown", "unknown", `tools/list "p2"`, "unknown", "tools/call t", "tools/call u not exact", "unknown not exact", "unknown not exact")
 }
 
 func TestWhatTheServerLeavesOpenIsAnswered(t *testing.T) {
@@ -292,7 +292,7 @@ func TestFramesOverTheCapUnderGuard(t *testing.T) {
 		s.hangUp()
 		s.wait()
 		s.wantLog(log, longCall+ping("2"))
-		i.wantSeen(t, "over the cap from 0")
+		i.wantSeen(t, "over the cap from client")
 	})
 	t.Run("are refused where there is a record", func(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "log")
@@ -309,7 +309,7 @@ func TestFramesOverTheCapUnderGuard(t *testing.T) {
 		s.send(call("1", "t"))
 		s.wantNext(strings.TrimSuffix(long, "\n"))
 		s.finish()
-		i.wantSeen(t, "over the cap from 1")
+		i.wantSeen(t, "over the cap from server")
 	})
 	t.Run("of the server end a session that is strict about them", func(t *testing.T) {
 		_, with := guarded(unrecordedSession, func(c *Config) { c.MaxFrame, c.StrictFrameCap = frameCap, true })
@@ -335,7 +335,13 @@ type tracer struct {
 func (tr *tracer) Frame(from Side, body []byte) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.frames = append(tr.frames, fmt.Sprintf("%d %s", from, body))
+	tr.frames = append(tr.frames, fmt.Sprintf("%s %s", from, body))
+}
+
+func (tr *tracer) Omitted(from Side, bytes int64) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.frames = append(tr.frames, fmt.Sprintf("%s omitted %d", from, bytes))
 }
 
 // A tracer sees what came, not what was made of it.
@@ -346,7 +352,7 @@ func TestATracerSeesWhatCame(t *testing.T) {
 	s.send("\n", call("1", "t"))
 	s.next()
 	s.finish()
-	want := []string{"0 " + strings.TrimSuffix(call("1", "t"), "\n"), "1 " + answerOf("1", "BLOCK") + "\r"}
+	want := []string{"client " + strings.TrimSuffix(call("1", "t"), "\n"), "server " + answerOf("1", "BLOCK") + "\r"}
 	if !slices.Equal(tr.frames, want) {
 		t.Errorf("the tracer saw\n%q, want\n%q", tr.frames, want)
 	}

@@ -14,13 +14,9 @@ const MaxInFlight = 4096
 
 // openRequest is a request on its way to the server whose answer has not come.
 type openRequest struct {
-	id    wire.ID
-	key   string // of id, set by ledger.add
-	asked Request
-	// shared is set if another request had the same id when this one came: what
-	// answers it may be the answer to the other.
-	shared bool
-
+	id        wire.ID
+	key       string // of id, set by ledger.add
+	asked     Request
 	call      recordedCall // nil if it is no call
 	known     aar.Outcome  // the verdict the call is forwarded under
 	forwarded atomic.Int64 // when, in nanoseconds of the session's clock; 0 before
@@ -100,7 +96,8 @@ func (l *ledger) add(c *openRequest) (superseded *openRequest, closed bool) {
 	}
 	text := string(c.id.Raw)
 	if old := l.open[text]; old != nil {
-		superseded, c.shared = old, true
+		superseded = old
+		c.asked = c.asked.or(old.asked)
 		l.remove(old)
 	}
 	c.key = c.id.Key()

@@ -73,12 +73,18 @@ func (s *Session) refuseOverCap(r *wire.Reader, f wire.Frame) {
 	hash := sha256.New()
 	both := io.MultiWriter(&scan, hash)
 	both.Write(f.Body)
+	size := int64(len(f.Body))
 	err := r.Rest(func(chunk []byte) error {
-		both.Write(withoutLF(r, chunk))
+		chunk = withoutLF(r, chunk)
+		both.Write(chunk)
+		size += int64(len(chunk))
 		return nil
 	})
 	if err != nil {
 		return // Next will say what is wrong
+	}
+	if s.cfg.Tracer != nil {
+		s.cfg.Tracer.Omitted(Client, size)
 	}
 	s.refuseFrame(scan.OverCap(), aar.RequestDigest(hash.Sum(nil)), fmt.Sprintf("frame over the cap of %d bytes", s.cfg.MaxFrame))
 }
@@ -118,6 +124,11 @@ func (s *Session) refuseUndelivered(begun []*openRequest, elements []wire.Elemen
 		err = fmt.Errorf("it cannot be put on record: %w", err)
 	}
 	s.note("refused a call: %v", err)
+	for i := range elements {
+		if id := elements[i].ID; s.cfg.Inspector != nil && id.Present() {
+			s.ledger.take(id) // what is answered here is not open any more
+		}
+	}
 	for _, c := range begun {
 		s.ledger.drop(c)
 		// Best effort, if it is the record that failed.

@@ -22,6 +22,8 @@ type Recorder interface {
 // Tracer sees every frame as it came. The body is the caller's again afterwards.
 type Tracer interface {
 	Frame(from Side, body []byte)
+	// Omitted is told of a frame of so many bytes that passed without being held.
+	Omitted(from Side, bytes int64)
 }
 
 // DefaultMaxFrame is the longest client frame that is relayed, in bytes.

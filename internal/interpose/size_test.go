@@ -145,7 +145,7 @@ func TestAServerFrameOverTheCapPasses(t *testing.T) {
 				if got, want := c.Outcome.ResponseDigest, digestOf(answer); got == nil || *got != aar.ResponseDigest(want) {
 					t.Errorf("%d bytes: response_digest %v, want %x", n, got, want)
 				}
-				if !strings.Contains(s.stderr.String(), "passed a server frame of more than 65536 bytes") {
+				if !strings.Contains(s.stderr.String(), "which is over the cap of 65536") {
 					t.Errorf("stderr: %q", s.stderr)
 				}
 			}

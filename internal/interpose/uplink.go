@@ -52,7 +52,11 @@ func (s *Session) clientFrame(f wire.Frame, m wire.Message) {
 	case m.Class != wire.Exact && s.cfg.Decider != nil && s.cfg.Decider.Unread(m, unread(m)):
 		s.refuseUnread(f, m)
 	case m.Class != wire.Exact && m.MayCall:
+		s.openUnread(m)
 		s.forwardUnread(f, m)
+	case m.Class != wire.Exact:
+		s.openUnread(m)
+		s.outbox.put(parcel{raw: f.Raw})
 	case calls == 0:
 		if s.cfg.Inspector != nil {
 			s.makeRoom(requests)
