@@ -14,7 +14,7 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS    = -s -w $(if $(VERSION),-X github.com/aegis-aar/aegis/internal/cli.version=$(VERSION))
 PLATFORMS  = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test interop-deps fuzz bench man lint vuln cross clean
+.PHONY: build demo test test-kernels interop-deps corpus fuzz bench man lint vuln cross clean
 
 build: ## one static binary, bin/aegis
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/aegis ./cmd/aegis
@@ -26,6 +26,12 @@ demo: build ## the main job on embedded parts
 test: interop-deps ## everything, with the race detector
 	test/setup.sh
 	CGO_ENABLED=1 go test -race ./...
+
+test-kernels: ## confinement on real kernels 6.1 and 6.12, in QEMU
+	test/kernels/run
+
+corpus: ## precision and recall of the inspection catalog, and what it blocks in text nobody here wrote
+	go run ./inspect/corpus
 
 interop-deps: ## the real servers and the official TypeScript client
 	test/interop/install
@@ -61,7 +67,7 @@ vuln: ## known vulnerabilities in what is called; passes with a word if the data
 	if [ -z "$$dir" ] || ! go run $(VULNDB)/cmd/indexdb@latest -vulns "$$dir/data/osv" -out "$$db"; then \
 	  echo "vuln: not checked: the vulnerability data could not be had"; exit 0; \
 	fi; \
-	go run $(GOVULNCHECK) -db "file://$$db" ./cmd/... ./aar ./policy
+	go run $(GOVULNCHECK) -db "file://$$db" ./cmd/... ./aar ./policy ./derive ./inspect ./lock ./confine
 
 cross: ## the binary for every platform
 	@set -e; for p in $(PLATFORMS); do \

@@ -108,7 +108,27 @@ type Finding struct {
 
 // Confinement says what the kernel enforced on the child, not what was asked.
 type Confinement struct {
-	Level string `json:"level"` // full, partial or none
+	Level      string `json:"level"` // full, partial or none
+	BestEffort bool   `json:"best_effort,omitzero"`
+
+	// The members below are those of the close Line: an Outcome says no more than
+	// the level.
+
+	LandlockABI uint64    `json:"landlock_abi,omitzero"`
+	PlanDigest  string    `json:"plan_digest,omitzero"` // SHA-256 of the plan's canonical JSON
+	Controls    []Control `json:"controls,omitempty"`
+	// Cause tells an end that confinement brought about from an ordinary one:
+	// `killed by seccomp`, `killed by seccomp in a child process`, or `denied: …`
+	// and what.
+	Cause string `json:"cause,omitzero"`
+}
+
+// Control is one thing that confinement asked of the kernel.
+type Control struct {
+	Name      string `json:"name"`
+	Requested bool   `json:"requested"`
+	Enforced  bool   `json:"enforced"`
+	Why       string `json:"why,omitzero"` // why it is not enforced, or falls short
 }
 
 // Decision is a human's verdict on a parked Call.
@@ -190,8 +210,9 @@ type Axes struct {
 	FS          *FSAxis  `json:"fs,omitzero"`
 	Net         *NetAxis `json:"net,omitzero"`
 	// Derived holds the derived parameters of the argument policy, in argument
-	// order (an addition to the specification's seven members).
-	Derived []Derived `json:"derived,omitempty"`
+	// order (an addition to the specification's seven members). Nil says that
+	// none were derived, an empty list that there were none.
+	Derived []Derived `json:"derived,omitzero"`
 }
 
 // FSAxis is the single root a grant resolved to. The two spellings may differ,
@@ -225,6 +246,7 @@ type Derived struct {
 	Stacked   *bool    `json:"stacked,omitzero"`
 	Truncated bool     `json:"truncated,omitzero"` // with SHA256, in place of what was too long
 	SHA256    string   `json:"sha256,omitzero"`
+	Redacted  bool     `json:"redacted,omitzero"` // some text of it looked like a secret and was redacted; never hashed
 }
 
 // Scope is the authority that an approval granted.

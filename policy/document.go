@@ -214,8 +214,6 @@ func (d *document) unknownKey(k *yaml.Node, where string, valid []string) {
 	switch {
 	case name == "<<":
 		d.malformed(k, name, "merge keys are not supported; write the keys out")
-	case where == topLevel && slices.Contains(argumentKeys, name):
-		d.malformed(k, name, "%s is part of the argument policy, which this build does not support; it would not be enforced", quoted(name))
 	default:
 		e := d.malformed(k, name, "unknown key %s in %s", quoted(name), where)
 		if e.Near = nearest(name, valid); e.Near == "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/derive"
 )
 
 // Status is the outcome of a verdict. The zero Status is Denied, so that a
@@ -35,8 +36,16 @@ type Verdict struct {
 	Status      Status
 	Reason      string  // of Denied and RateLimited
 	ApprovalID  string  // of PendingApproval
-	MatchedRule string  // id of the rule that decided; empty if the default did
+	MatchedRule string  // id of the rule that decided, `tools.<tool>.<shape>` or `defaults.<shape>`; empty if the default did
 	Limits      *Limits // ceilings of an allowed Call, read-only; nil for none
+
+	Code  Code   // why it is not allowed; empty if it is
+	Notes []Code // of the argument half, on an allowed Call as well
+	// Params are the derived parameters, for the record: nil unless the Set has
+	// an argument half, or the Engine derives in any case.
+	Params derive.Params
+	// Derived is set where the parameters were derived, though there may be none.
+	Derived bool
 }
 
 const defaultDenyReason = "no matching rule (default deny)"
@@ -49,6 +58,8 @@ type Engine struct {
 	set     atomic.Pointer[Set]
 	session string
 	clock   func() time.Duration
+	surface *Surface
+	derives bool // even if no Set has an argument half
 
 	mu      sync.Mutex // guards what follows
 	windows windows
@@ -69,6 +80,18 @@ func WithClock(clock func() time.Duration) Option {
 // approval ids must not repeat within a file that holds many.
 func WithSessionToken(token string) Option {
 	return func(e *Engine) { e.session = token }
+}
+
+// WithSurface sets the tools of the lock in force: its capabilities then say
+// what a tool does, and a binding that is pinned to another schema refuses.
+func WithSurface(surface *Surface) Option {
+	return func(e *Engine) { e.surface = surface }
+}
+
+// WithDerive derives the parameters of every Call for the record, even if the
+// policy has no argument half.
+func WithDerive() Option {
+	return func(e *Engine) { e.derives = true }
 }
 
 // NewEngine returns an Engine with s in force; a nil s allows all.
@@ -97,7 +120,7 @@ func (e *Engine) Set() *Set { return e.set.Load() }
 // and the approval counter survive: a reload must not hand out fresh quota.
 func (e *Engine) Swap(s *Set) { e.set.Store(s) }
 
-// Decide judges the Calls of one frame, reqs[i] into verdicts[i], under one Set,
+// Decide judges the Calls of one frame, the argument half first, reqs[i] into verdicts[i], under one Set,
 // whose hash it returns. The frame goes as a whole: if any Call is not allowed,
 // refused is true and every rate slot charged for the others is given back as
 // if it had never been taken. Approval ids that were given out stay used.
@@ -107,8 +130,16 @@ func (e *Engine) Decide(reqs []Request, verdicts []Verdict) (hash aar.PolicySetH
 	set := e.set.Load()
 	stateful := false
 	for i, req := range reqs {
+		var v Verdict
+		if e.derives || set.arguments != nil {
+			v = e.judge(set, req)
+			if v.Code != "" {
+				verdicts[i], refused = v, true
+				continue
+			}
+		}
 		m := set.Evaluate(req)
-		verdicts[i] = m.verdict()
+		verdicts[i] = m.verdict(v)
 		switch m.Action {
 		case Deny:
 			refused = true
@@ -122,16 +153,36 @@ func (e *Engine) Decide(reqs []Request, verdicts []Verdict) (hash aar.PolicySetH
 	return set.hash, refused
 }
 
-// verdict is the decision of a match that consults no counter. For the two
-// actions that do, it refuses until consult has answered.
-func (m Match) verdict() Verdict {
-	if m.Rule == nil {
-		if m.Action == Deny {
-			return Verdict{Status: Denied, Reason: defaultDenyReason}
-		}
-		return Verdict{Status: Allowed}
+// nothing is the argument half of a policy that has none: it derives all the same.
+var nothing = newSet("", Allow, 0, nil, compiled(&argumentHalf{}), "")
+
+// judge asks the argument half. A refusal has a Code, anything else is to be
+// filled in by the rules.
+func (e *Engine) judge(set *Set, req Request) Verdict {
+	if set.arguments == nil {
+		j, _ := nothing.arguments.judge(req, e.surface, false)
+		return Verdict{Params: j.Params, Derived: true}
 	}
-	v := Verdict{Status: Denied, MatchedRule: m.Rule.ID}
+	j, _ := set.arguments.judge(req, e.surface, false)
+	v := Verdict{Notes: j.Notes, Params: j.Params, Derived: true}
+	if j.Denied != nil {
+		v.Status, v.Reason, v.MatchedRule, v.Code = Denied, j.Denied.Reason, j.Denied.Rule, j.Denied.Code
+	}
+	return v
+}
+
+// verdict adds to what the argument half said the decision of a match that
+// consults no counter. For the two actions that do, it refuses until consult has
+// answered.
+func (m Match) verdict(v Verdict) Verdict {
+	if m.Rule == nil {
+		v.Status = Allowed
+		if m.Action == Deny {
+			v.Status, v.Reason, v.Code = Denied, defaultDenyReason, CodeRuleDeny
+		}
+		return v
+	}
+	v.Status, v.MatchedRule = Denied, m.Rule.ID
 	switch m.Action {
 	case Allow:
 		v.Status, v.Limits = Allowed, m.Rule.Limits
@@ -142,8 +193,12 @@ func (m Match) verdict() Verdict {
 	case Deny:
 		v.Reason = m.Rule.refusal
 	}
+	v.Code = v.Status.code()
 	return v
 }
+
+// byRules reports whether the argument half has let the Call pass.
+func (v *Verdict) byRules() bool { return v.Code == "" || v.Code == v.Status.code() }
 
 // consult charges the rate windows and gives out the approval ids of one
 // frame, all under one lock, and reports whether the frame is refused.
@@ -152,12 +207,17 @@ func (e *Engine) consult(set *Set, reqs []Request, verdicts []Verdict) (refused 
 	defer e.mu.Unlock()
 	now := e.clock()
 	for i, req := range reqs {
+		if !verdicts[i].byRules() {
+			refused = true // and charged nothing
+			continue
+		}
 		m := set.Evaluate(req)
 		switch m.Action {
 		case RateLimit:
 			switch e.windows.charge(windowKey(m.Rule, req), *m.Rule.Rate, now) {
 			case admitted:
-				verdicts[i] = Verdict{Status: Allowed, MatchedRule: m.Rule.ID, Limits: m.Rule.Limits}
+				v := &verdicts[i]
+				v.Status, v.Reason, v.Code, v.Limits = Allowed, "", "", m.Rule.Limits
 			case tableFull:
 				verdicts[i].Reason = tableFullReason
 			}

@@ -4,10 +4,13 @@ import "math/bits"
 
 // Request is what a verdict is a function of. A nil member is an axis the
 // caller does not assert: a rule constrained on it does not match. Session is
-// no match axis; it tells rate windows apart.
+// no match axis; it tells rate windows apart. Arguments is for the argument half.
 type Request struct {
 	Tool                      string
 	Capability, Role, Session *string
+	// Arguments is the JSON text of the Call's arguments as it came; nil if it
+	// has none.
+	Arguments []byte
 }
 
 // Match says which rule wins for a Request, before any counter is consulted.
@@ -18,7 +21,8 @@ type Match struct {
 	Action Action
 }
 
-// Evaluate selects the rule that decides req. Any deny that matches beats every
+// Evaluate selects the rule that decides req, once the argument half has not
+// refused it. Any deny that matches beats every
 // other action. Among rules that are left the most specific wins, then the
 // highest priority, then the one declared first. It is pure, allocates nothing,
 // and its cost does not depend on how many rules there are.

@@ -11,7 +11,10 @@ import (
 // Explanation says why a Set decides a Request as it does, and the smallest
 // edit of the file that would change the answer.
 type Explanation struct {
-	Match Match
+	// Judgement is the argument half's; if it refuses, Match is what the rules
+	// would have said.
+	Judgement Judgement
+	Match     Match
 	// Line is where the deciding rule begins, or where `default` stands; 0 if
 	// the default decides and is not written.
 	Line int
@@ -31,7 +34,7 @@ type Edit struct {
 	Line int    // where; 0 for the top of the file
 	Rule string // id of the rule that is changed; empty for the default or a new rule
 	Old  string // what stands there; empty if a line is added behind Line
-	New  string
+	New  string // empty if what stands there is removed
 }
 
 // String describes the edit.
@@ -46,6 +49,9 @@ func (e Edit) String() string {
 		}
 		return fmt.Sprintf("%s: add `%s`", at, e.New)
 	}
+	if e.New == "" {
+		return fmt.Sprintf("%s: remove `%s`", at, e.Old)
+	}
 	s := fmt.Sprintf("%s: change `%s` to `%s`", at, e.Old, e.New)
 	if e.Rule != "" {
 		s += " in rule " + quoted(e.Rule)
@@ -55,6 +61,18 @@ func (e Edit) String() string {
 
 // Explain says how s decides req. Rate windows are not consulted.
 func (s *Set) Explain(req Request) Explanation {
+	x := s.explainRules(req)
+	if s.arguments == nil {
+		return x
+	}
+	x.Judgement = s.Judge(req, nil)
+	if x.Judgement.Denied != nil {
+		s.arguments.explain(req, &x)
+	}
+	return x
+}
+
+func (s *Set) explainRules(req Request) Explanation {
 	x := Explanation{Match: s.Evaluate(req), Line: s.defaultLine}
 	winner := x.Match.Rule
 	if winner != nil {
@@ -134,7 +152,7 @@ func (x *Explanation) editRules(s *Set, req Request, denies []*Rule) {
 		edited[r.index].Action = to
 		x.Edits = append(x.Edits, Edit{Line: r.ActionLine, Rule: r.ID, Old: "action: " + r.Action.String(), New: "action: " + to.String()})
 	}
-	x.Then = newSet(s.name, s.fallback, s.defaultLine, edited, "").Evaluate(req).Action
+	x.Then = newSet(s.name, s.fallback, s.defaultLine, edited, nil, "").Evaluate(req).Action
 }
 
 // addRule is a rule of its own for one tool, behind the last one.

@@ -20,7 +20,16 @@ func seedPolicies(f *testing.F) {
 			f.Add(src)
 		}
 	}
-	for _, src := range []string{"", "a: &x [*x]", "rules: [{id: nay, action: deny}]", "---\n---\n", "\"\\u0000\": 1", "? [a]\n: b", "{", "%YAML 1.2\n---\n{}"} {
+	files, _ := filepath.Glob("../examples/policies/*.yaml")
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	for _, src := range []string{argumentPolicy, "tools: {t: {filesystem_read: {allow_paths: ['~/**', '[', '\\'], path_arg: /a~1b}}}", "bindings: {t: {schema_hash: x, arguments: [{arg: a, axis: net}], other: [a]}}",
+		"defaults: {http_request: {deny_cidrs: [1.2.3.4, '::/0', 1.2.3.4/8], allow_hosts: ['*', 'a:0']}}", "", "a: &x [*x]", "rules: [{id: nay, action: deny}]", "---\n---\n", "\"\\u0000\": 1", "? [a]\n: b", "{", "%YAML 1.2\n---\n{}"} {
 		f.Add([]byte(src))
 	}
 }
@@ -41,6 +50,15 @@ func FuzzParse(f *testing.F) {
 		again, err := policy.Parse("p.yaml", src)
 		if err != nil || again.Hash() != s.Hash() {
 			t.Fatalf("reads differently again: %v", err)
+		}
+		for _, call := range []policy.Request{{Tool: "t"}, {Tool: "t", Arguments: []byte(`{"path":"/a","url":"http://h/","command":"ls","sql":"SELECT 1","a":["x"]}`)}} {
+			j := s.Judge(call, nil)
+			if (j.Denied != nil || len(j.Params) > 0 || len(j.Notes) > 0) && !s.HasArguments() || len(j.Findings) != len(j.Params) {
+				t.Fatalf("%+v", j)
+			}
+			if x := s.Explain(call); j.Denied != nil && len(x.Edits) == 0 && x.Then != policy.Deny {
+				t.Fatalf("%+v", x)
+			}
 		}
 		ids := map[string]bool{}
 		for _, r := range s.Rules() {

@@ -10,10 +10,16 @@ import (
 
 // appendProjection appends the canonical (RFC 8785) bytes that the
 // policy_set_hash is taken over: `default` and `rules` in declaration order,
-// every scalar a string, an axis, reason, rate or limit only where it is given.
-// The members are written here in the order RFC 8785 asks for.
+// every scalar a string, an axis, reason, rate or limit only where it is given;
+// and `arguments` where the file has that half. The members are written here in
+// the order RFC 8785 asks for.
 func (s *Set) appendProjection(b []byte) []byte {
-	b = append(b, `{"default":`...)
+	b = append(b, '{')
+	if s.arguments != nil {
+		b = append(b, `"arguments":`...)
+		b = append(s.arguments.appendProjection(b), ',')
+	}
+	b = append(b, `"default":`...)
 	b = appendString(b, s.fallback.String())
 	b = append(b, `,"rules":[`...)
 	for i := range s.rules {

@@ -31,7 +31,7 @@ const (
 	NoRules         WarningCode = "no-rules"          // the default decides every call
 	DefaultOmitted  WarningCode = "default-omitted"   // and is therefore allow
 	NeverWins       WarningCode = "never-wins"        // another rule beats it for every call it matches
-	AxisNotAsserted WarningCode = "axis-not-asserted" // capability or role: never matches in wrap
+	AxisNotAsserted WarningCode = "axis-not-asserted" // capability or role: never matches in wrap or guard
 	NotAPattern     WarningCode = "not-a-pattern"     // `*` or `?` inside an axis is taken literally
 	OddName         WarningCode = "odd-name"          // an empty axis, one with blanks at its ends, or one that looks like another
 	LimitsNotBound  WarningCode = "limits-not-bound"  // limits bind only tools in the product's own cell
@@ -47,6 +47,8 @@ func (s *Set) lint(top *yaml.Node) []Warning {
 		does = "allowed"
 	}
 	switch {
+	case len(s.rules) == 0 && s.arguments != nil:
+		warn(top.Line, top.Column, NoRules, "the policy has no rules: every call that the argument half does not refuse is %s", does)
 	case len(s.rules) == 0:
 		warn(top.Line, top.Column, NoRules, "the policy has no rules: every call is %s", does)
 	case s.defaultLine == 0:
@@ -58,10 +60,10 @@ func (s *Set) lint(top *yaml.Node) []Warning {
 			warn(r.Line, r.Column, NeverWins, "rule %s can never win: %s on line %d beats it for every call it matches", quoted(r.ID), quoted(by.ID), by.Line)
 		}
 		if r.Capability != nil || r.Role != nil {
-			warn(r.Line, r.Column, AxisNotAsserted, "rule %s never matches in wrap: no capability or role is asserted there", quoted(r.ID))
+			warn(r.Line, r.Column, AxisNotAsserted, "rule %s never matches in wrap and guard: no capability or role is asserted there", quoted(r.ID))
 		}
 		if r.Limits != nil {
-			warn(r.Line, r.Column, LimitsNotBound, "the limits of rule %s do not bind in wrap: one server process serves many calls", quoted(r.ID))
+			warn(r.Line, r.Column, LimitsNotBound, "the limits of rule %s do not bind in wrap and guard: one server process serves many calls", quoted(r.ID))
 		}
 		for _, axis := range []struct {
 			name  string
@@ -77,6 +79,9 @@ func (s *Set) lint(top *yaml.Node) []Warning {
 				warn(r.Line, r.Column, OddName, "rule %s: %s is %+q, and matches nothing that only looks like it", quoted(r.ID), axis.name, *v)
 			}
 		}
+	}
+	if s.arguments != nil {
+		s.arguments.lint(s, warn)
 	}
 	slices.SortStableFunc(out, func(a, b Warning) int { return a.Line - b.Line })
 	return out

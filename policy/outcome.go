@@ -70,6 +70,8 @@ type outcomeReader struct {
 	ruled          bool   // decision_axes name a rule
 	resumed        bool   // decision_axes name the approval that released it
 	axes           [3]*string
+	derived        []byte // the text of decision_axes.derived; nil if absent
+	locked         bool   // there was a lock: surface_digest is there
 }
 
 // read reads one line and reports whether it is one JSON value.
@@ -234,6 +236,8 @@ func (o *outcomeReader) member(name, value []byte) error {
 		return o.station(memberExecution, value)
 	case "decision_axes":
 		return o.decisionAxes(value)
+	case "surface_digest":
+		o.locked = true
 	}
 	return o.skip(value)
 }
@@ -355,6 +359,14 @@ func (o *outcomeReader) decisionAxes(value []byte) error {
 				o.twice = "approval_ref"
 			}
 			o.resumed = len(text(value)) > 0
+		case "derived":
+			if o.derived != nil {
+				o.twice = "derived"
+			}
+			start := o.offset - len(value)
+			err := o.skip(value)
+			o.derived = o.line[start:o.offset]
+			return err
 		case "matched_rule":
 			o.ruled = true
 		default:
@@ -436,6 +448,11 @@ func (o *outcomeReader) namesNoTool() bool {
 		return false
 	}
 	return string(o.digests[2]) == passThrough || o.status == Denied && string(o.reason) != defaultDenyReason
+}
+
+// decidedBy reports whether the Call was decided under the Policy Set of hash.
+func (o *outcomeReader) decidedBy(hash aar.PolicySetHash) bool {
+	return string(o.digests[2]) == `"`+hash.String()+`"`
 }
 
 func (o *outcomeReader) request(tool string) Request {

@@ -15,7 +15,7 @@ import (
 const topLevel = "the policy"
 
 var (
-	topKeys      = []string{"version", "default", "rules"}
+	topKeys      = []string{"version", "default", "rules", "defaults", "tools", "bindings"}
 	argumentKeys = []string{"defaults", "tools", "bindings"}
 	ruleKeys     = []string{"id", "action", "tool", "capability", "role", "priority", "reason", "rate", "limits"}
 	rateKeys     = []string{"max", "per_seconds"}
@@ -90,10 +90,12 @@ func (d *document) policy(top *yaml.Node, src []byte) *Set {
 		}
 	}
 	rules := d.rules(f["rules"])
+	arguments := d.arguments(f)
 	if len(d.errs) > 0 {
 		return nil
 	}
-	s := newSet(d.file, fallback, defaultLine, rules, fingerprint(src))
+	s := newSet(d.file, fallback, defaultLine, rules, arguments, fingerprint(src))
+	_, s.versioned = f["version"]
 	if v, ok := f["rules"]; ok && len(rules) == 0 {
 		s.noRules = Edit{Line: v.key.Line, Old: "rules:"}
 		if v.value.Kind == yaml.SequenceNode {

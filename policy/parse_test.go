@@ -96,8 +96,6 @@ func TestLoadErrors(t *testing.T) {
 		{"rules a mapping", "rules:\n  id: a\n", "`rules` is a list, found a mapping"},
 		{"rate key", "rules:\n- {id: a, action: rate_limit, rate: {max: 1, per_second: 1}}\n", "unknown key `per_second` in `rate`; did you mean `per_seconds`?"},
 		{"limits key", rule("limits: {max_wall: 1}"), "unknown key `max_wall` in `limits`; did you mean `max_wall_ms`?"},
-		{"argument half", "tools: {}\n", "p.yaml:1:1: policy parse error: `tools` is part of the argument policy, which this build does not support; it would not be enforced"},
-		{"argument defaults", "version: 1\ndefaults: {}\nbindings: {}\n", "`defaults` is part of the argument policy"},
 		{"empty", "", "the file is empty; an empty policy is not a policy"},
 		{"comments", "# nothing\n\n# here\n", "the file is empty; an empty policy is not a policy"},
 		{"null", "---\n~\n", "the document is empty; an empty policy is not a policy"},

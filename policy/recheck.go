@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/derive"
 )
 
 // Change is how the decision on one recorded Call would move under another
@@ -37,8 +38,17 @@ func (c Change) String() string { return changeTokens[c] }
 const (
 	// UnknownPolicySetHash: the outcome is of another schema version.
 	UnknownPolicySetHash = "unknown_policy_set_hash"
-	// NoBinding: the line says it is an outcome but does not read as one.
+	// NoBinding: the line says it is an outcome but does not read as one, or the
+	// argument half asks for a parameter that the record does not hold.
 	NoBinding = "no_binding"
+	// Truncated and Redacted: a parameter was too long for the record, or looked
+	// like a secret.
+	Truncated = string(derive.Truncated)
+	Redacted  = string(derive.Redacted)
+	// OtherDialect and OtherResolve: a query was read in another SQL dialect, a
+	// path with or without its symlinks, than this policy asks for.
+	OtherDialect = "dialect"
+	OtherResolve = "resolve"
 	// RateLimitUnevaluable: a rate_limit rule would win, and its window is
 	// wall-clock state that no record carries.
 	RateLimitUnevaluable = "rate_limit_unevaluable"
@@ -168,14 +178,27 @@ func Recheck(record io.Reader, s *Set, answer func(*Rechecked) error, note func(
 func (s *Set) decideAgain(out *outcomeReader, r *Rechecked) {
 	r.Was = out.status
 	m := Match{Action: Deny} // of a frame that enforcement refuses whatever the rules say
+	var a again
 	if !out.namesNoTool() {
 		tool := r.ToolID
 		if long, ok := s.long[tool]; ok {
 			tool = long
 		}
 		m = s.Evaluate(out.request(tool))
+		if s.arguments != nil {
+			a = s.arguments.judgeAgain(tool, out, out.decidedBy(s.hash))
+		}
 	}
-	if m.Rule != nil {
+	switch {
+	case a.denied != nil:
+		m, r.Rule = Match{Action: Deny}, a.denied.Rule
+	case m.Action == Deny && m.Rule != nil:
+		r.Rule = m.Rule.ID // a refusal whichever half it is that refuses
+	case m.Action == Deny:
+	case a.why != "":
+		r.Why = a.why
+		return
+	case m.Rule != nil:
 		r.Rule = m.Rule.ID
 	}
 	switch m.Action {

@@ -1,8 +1,10 @@
 // Package policy decides tool Calls by a Policy Set: the parsed, immutable rule
 // collection of one YAML file.
 //
-// [Parse] reads a file once and refuses whatever it does not understand.
-// [Set.Evaluate] is pure and says which rule wins for a [Request]. An [Engine]
+// [Parse] reads a file once and refuses whatever it does not understand. A file
+// has two halves: the argument half ([Set.Judge]) looks at what the arguments of
+// a Call would touch, the rules ([Set.Evaluate]) at its tool; the first is asked
+// first, and a refusal of either refuses. An [Engine]
 // adds what a verdict needs beyond the rules: the set in force, the rate windows
 // and the approval counter of one Session. [Recheck] decides the Calls of a
 // record again under another Policy Set and executes nothing.
@@ -105,8 +107,10 @@ type Set struct {
 	defaultLine int    // where `default` stands; 0 if it is omitted
 	noRules     Edit   // where there are no rules: what stands in their place
 	rules       []Rule
+	arguments   *argumentHalf // nil if the file has none
+	versioned   bool          // `version` is given
 	index       index
-	long        map[string]string // tool names of rules that a record shortens, by their short form
+	long        map[string]string // tool names of the file that a record shortens, by their short form
 	hash        aar.PolicySetHash
 	fingerprint string
 	warnings    []Warning
@@ -114,27 +118,36 @@ type Set struct {
 
 // AllowAll is the Policy Set of an engine without a policy: no rules, default allow.
 func AllowAll() *Set {
-	return newSet("", Allow, 0, nil, "allow-all")
+	return newSet("", Allow, 0, nil, nil, "allow-all")
 }
 
-func newSet(name string, fallback Action, defaultLine int, rules []Rule, fingerprint string) *Set {
-	s := &Set{name: name, fallback: fallback, defaultLine: defaultLine, rules: rules, fingerprint: fingerprint}
+func newSet(name string, fallback Action, defaultLine int, rules []Rule, arguments *argumentHalf, fingerprint string) *Set {
+	s := &Set{name: name, fallback: fallback, defaultLine: defaultLine, rules: rules, arguments: arguments, fingerprint: fingerprint}
 	for i := range s.rules {
 		r := &s.rules[i]
 		r.index, r.refusal = i, r.refusalReason()
-		if r.Tool == nil {
-			continue
+		if r.Tool != nil {
+			s.noteLong(*r.Tool)
 		}
-		if short := aar.BoundedName(*r.Tool); short != *r.Tool {
-			if s.long == nil {
-				s.long = make(map[string]string)
-			}
-			s.long[short] = *r.Tool
+	}
+	if arguments != nil {
+		for tool := range arguments.named {
+			s.noteLong(tool)
 		}
 	}
 	s.index = newIndex(s.rules)
 	s.hash = aar.HashPolicySet(s.appendProjection(nil))
 	return s
+}
+
+// noteLong remembers a tool of the file whose name a record shortens.
+func (s *Set) noteLong(tool string) {
+	if short := aar.BoundedName(tool); short != tool {
+		if s.long == nil {
+			s.long = make(map[string]string)
+		}
+		s.long[short] = tool
+	}
 }
 
 // Name is the name Parse was given, or the path Load read.
@@ -146,8 +159,8 @@ func (s *Set) Default() Action { return s.fallback }
 // Rules returns the rules in the order of the file.
 func (s *Set) Rules() []Rule { return slices.Clone(s.rules) }
 
-// Hash is the policy_set_hash: SHA-256 over the canonical form of what the
-// rules say. Comments, indentation and the order of keys do not move it; the
+// Hash is the policy_set_hash: SHA-256 over the canonical form of what both
+// halves say. Comments, indentation and the order of keys do not move it; the
 // order of rules does.
 func (s *Set) Hash() aar.PolicySetHash { return s.hash }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -11,8 +12,8 @@ import (
 
 var (
 	suiteKeys = []string{"policy", "cases"}
-	caseKeys  = []string{"name", "tool", "capability", "role", "session", "expect", "rule", "reason", "steps"}
-	stepKeys  = []string{"tool", "capability", "role", "session", "expect", "rule", "reason", "after_seconds", "times"}
+	caseKeys  = []string{"name", "tool", "arguments", "capability", "role", "session", "expect", "code", "rule", "reason", "steps"}
+	stepKeys  = []string{"tool", "arguments", "capability", "role", "session", "expect", "code", "rule", "reason", "after_seconds", "times"}
 	statuses  = []string{"allowed", "denied", "rate_limited", "pending_approval"}
 )
 
@@ -38,6 +39,7 @@ type Step struct {
 	Times   uint32
 	Request Request
 	Expect  Status
+	Code    *string // that a refusal must have, or a note of an allowed Call; "" for none; nil for any
 	Rule    *string // id of the rule that must decide, "" for the default; nil for any
 	Reason  *string
 }
@@ -157,7 +159,13 @@ func (d *document) step(n *yaml.Node, f map[string]field) Step {
 		}
 	}
 	s.Request.Capability, s.Request.Role, s.Request.Session = d.optionalText(f["capability"]), d.optionalText(f["role"]), d.optionalText(f["session"])
-	s.Rule, s.Reason = d.optionalText(f["rule"]), d.optionalText(f["reason"])
+	s.Code, s.Rule, s.Reason = d.optionalText(f["code"]), d.optionalText(f["rule"]), d.optionalText(f["reason"])
+	if v, ok := f["arguments"]; ok {
+		if v.value.Kind != yaml.MappingNode {
+			d.malformed(v.value, "arguments", "`arguments` is a mapping, found %s", kindName(v.value))
+		}
+		s.Request.Arguments = d.appendJSON(nil, v.value)
+	}
 	if v, ok := f["after_seconds"]; ok {
 		s.After, _ = d.unsigned(v, math.MaxInt32)
 	}
@@ -169,6 +177,50 @@ func (d *document) step(n *yaml.Node, f map[string]field) Step {
 		s.Times = uint32(u)
 	}
 	return s
+}
+
+// appendJSON appends the JSON of a YAML value. Numbers stand as they are written;
+// what a YAML reader may take for something else must be quoted.
+func (d *document) appendJSON(b []byte, n *yaml.Node) []byte {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		b = append(b, '{')
+		lines := make(map[string]int)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k := n.Content[i]
+			if line, twice := lines[k.Value]; k.Kind != yaml.ScalarNode || twice {
+				d.malformed(k, k.Value, "a name of an argument is text, and given once (line %d)", line)
+				continue
+			}
+			lines[k.Value] = k.Line
+			b = appendKey(b, i, k.Value)
+			b = d.appendJSON(b, n.Content[i+1])
+		}
+		return append(b, '}')
+	case n.Kind == yaml.SequenceNode:
+		b = append(b, '[')
+		for i, c := range n.Content {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = d.appendJSON(b, c)
+		}
+		return append(b, ']')
+	case isNull(n):
+		return append(b, "null"...)
+	case isPlain(n) && (n.Value == "true" || n.Value == "false" || jsonNumber().MatchString(n.Value)):
+		return append(b, n.Value...)
+	case isPlain(n) && otherThanText(n.Value) != "":
+		d.malformed(n, n.Value, "%s may be read as %s; quote this: %q", quoted(n.Value), otherThanText(n.Value), n.Value)
+	}
+	return appendString(b, n.Value)
+}
+
+var jsonNumber = lazyRegexp(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// says reports whether the verdict has the code, or "" if it has none.
+func (v *Verdict) says(c Code) bool {
+	return v.Code == c && (c != "" || len(v.Notes) == 0) || v.Code == "" && slices.Contains(v.Notes, c)
 }
 
 // maxTimes bounds what one step of a test may cost.
@@ -217,6 +269,12 @@ func (s *Step) check(v Verdict) string {
 	switch {
 	case v.Status != s.Expect:
 		return fmt.Sprintf("want %s, got %s by %s", s.Expect, v.Status, by)
+	case s.Code != nil && !v.says(Code(*s.Code)):
+		got := string(v.Code)
+		if v.Code == "" {
+			got = fmt.Sprint(v.Notes)
+		}
+		return fmt.Sprintf("%s as wanted, but with code %s, want %s", v.Status, quoted(got), quoted(*s.Code))
 	case s.Rule != nil && *s.Rule != v.MatchedRule:
 		want := "the default"
 		if *s.Rule != "" {

@@ -116,6 +116,8 @@ func newRoot(s streams) *cobra.Command {
 	root.AddCommand(
 		newDemo(s),
 		newDemoServer(s),
+		newGuard(s),
+		newInspect(s),
 		newKeygen(s),
 		newPolicy(s),
 		newRecheck(s),

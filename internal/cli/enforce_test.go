@@ -180,7 +180,7 @@ func TestABadPolicyStopsWrap(t *testing.T) {
 		{"key in capitals", rule("TOOL: x"), "unknown key `TOOL` in a rule; did you mean `tool`?"},
 		{"key with a blank that is not seen", "default\u200b: deny\n", `unknown key "default\u200b" in the policy; did you mean`},
 		{"nested one level too deep", "rules:\n  - - id: a\n      action: deny\n", ":2:5: policy parse error: a rule is a mapping, found a list"},
-		{"argument rules", "tools: {}\n", "`tools` is part of the argument policy, which this build does not support"},
+		{"argument rules of an unknown shape", "tools: {save: {filesystem_wirte: {}}}\n", "unknown"},
 		{"empty", "", ":1:1: policy parse error: the file is empty; an empty policy is not a policy"},
 		{"comments", "# nothing\n# here\n", ":1:1: policy parse error: the file is empty"},
 		{"nothing but null", "~\n", "the document is empty"},
@@ -423,7 +423,7 @@ func TestQuotaSurvivesReload(t *testing.T) {
 	}
 	w.write("policy.yaml", rate(3, ""))
 	var told strings.Builder
-	g, err := newGate(w.path("policy.yaml"), func(format string, a ...any) { fmt.Fprintf(&told, format+"\n", a...) })
+	g, err := newGate(gateFlags{policy: w.path("policy.yaml")}, func(format string, a ...any) { fmt.Fprintf(&told, format+"\n", a...) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +455,7 @@ func TestReloadTellsBothSets(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("policy.yaml", "default: deny\nrules: []\n")
 	var told strings.Builder
-	g, err := newGate(w.path("policy.yaml"), func(format string, a ...any) { fmt.Fprintf(&told, format+"\n", a...) })
+	g, err := newGate(gateFlags{policy: w.path("policy.yaml")}, func(format string, a ...any) { fmt.Fprintf(&told, format+"\n", a...) })
 	if err != nil {
 		t.Fatal(err)
 	}

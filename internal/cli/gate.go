@@ -15,11 +15,15 @@ import (
 	"github.com/aegis-aar/aegis/policy"
 )
 
-// gateFlags say what every tools/call is decided by.
-type gateFlags struct{ policy string }
+// gateFlags say what every tools/call is decided by, and what is recorded of it.
+type gateFlags struct {
+	policy string
+	derive bool
+}
 
 func (f *gateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.policy, "policy", "", "decide every tools/call by the policy in the file at `PATH`")
+	cmd.Flags().BoolVar(&f.derive, "derive", false, "record what each call would touch even without an argument policy")
 }
 
 func (f *gateFlags) check(cmd *cobra.Command) error {
@@ -32,32 +36,45 @@ func (f *gateFlags) check(cmd *cobra.Command) error {
 // arm has the calls of a session decided, and the policy read again when that is
 // asked for until stop is called.
 func (r *relay) arm(f gateFlags) (stop func(), err error) {
-	if f.policy == "" {
-		return func() {}, nil
+	stop = func() {}
+	if f.policy == "" && !f.derive {
+		return stop, nil
 	}
-	g, err := newGate(f.policy, r.note)
+	g, err := newGate(f, r.note)
 	if err != nil {
 		return nil, err
 	}
-	g.warn()
-	r.cfg.Decider = g
-	return g.reloadOnSignal(), nil
+	r.gate, r.cfg.Decider = g, g
+	if f.policy != "" {
+		g.warn()
+		stop = g.reloadOnSignal()
+	}
+	return stop, nil
 }
 
-// gate lets the relay ask a Policy Set, and replaces the set on request.
+// gate lets the relay ask a policy, and replaces the policy on request.
 type gate struct {
-	path   string
+	path   string // of the policy, empty without one
 	engine *policy.Engine
 	note   func(format string, a ...any) // tells people
+	// watch lets a Call pass that the policy denies, and tells of it.
+	watch bool
 }
 
-func newGate(path string, note func(string, ...any)) (*gate, error) {
-	set, err := policy.Load(path)
-	if err != nil {
-		faults := faultsOf(err)
-		return nil, &listError{fmt.Sprintf("could not load policy `%s`: %s", path, faults[0]), faults[1:]}
+func newGate(f gateFlags, note func(string, ...any)) (*gate, error) {
+	var set *policy.Set
+	if f.policy != "" {
+		var err error
+		if set, err = policy.Load(f.policy); err != nil {
+			faults := faultsOf(err)
+			return nil, &listError{fmt.Sprintf("could not load policy `%s`: %s", f.policy, faults[0]), faults[1:]}
+		}
 	}
-	return &gate{path: path, engine: policy.NewEngine(set), note: note}, nil
+	var opts []policy.Option
+	if f.derive {
+		opts = append(opts, policy.WithDerive())
+	}
+	return &gate{path: f.policy, engine: policy.NewEngine(set, opts...), note: note}, nil
 }
 
 // warn tells what is lawful in the set in force but probably not meant.
@@ -70,24 +87,64 @@ func (g *gate) warn() {
 // Decide implements [interpose.Decider].
 func (g *gate) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict) (aar.PolicySetHash, error) {
 	if len(calls) == 0 {
-		return g.engine.Set().Hash(), nil
+		return g.hash(g.engine.Set().Hash()), nil
 	}
 	requests, answers := make([]policy.Request, len(calls)), make([]policy.Verdict, len(calls))
 	for i, c := range calls {
-		requests[i].Tool = c.Tool
+		requests[i] = policy.Request{Tool: c.Tool, Arguments: c.Arguments}
 	}
 	hash, _ := g.engine.Decide(requests, answers)
-	for i, v := range answers {
-		verdicts[i] = interpose.Verdict{Policy: recorded(v), MatchedRule: v.MatchedRule}
+	for i := range answers {
+		verdicts[i] = g.verdict(&answers[i])
 	}
-	return hash, nil
+	return g.hash(hash), nil
 }
 
-// Unread implements [interpose.Decider]: what cannot be judged does not pass.
-func (g *gate) Unread(wire.Message, string) bool { return true }
+// hash is what the record says: without a policy nobody decided.
+func (g *gate) hash(h aar.PolicySetHash) aar.PolicySetHash {
+	if g.path == "" {
+		return aar.PassThrough
+	}
+	return h
+}
+
+// verdict is an answer of the policy as the relay takes it.
+func (g *gate) verdict(v *policy.Verdict) interpose.Verdict {
+	out := interpose.Verdict{Policy: recorded(v), MatchedRule: v.MatchedRule, Rule: string(v.Code), Reason: v.Reason}
+	if v.Derived {
+		out.Derived = v.Params.Recorded()
+	}
+	for _, note := range v.Notes {
+		out.Findings = append(out.Findings, aar.Finding{Rule: string(note), Action: string(report.Passed)})
+	}
+	if v.Status == policy.Allowed {
+		return out
+	}
+	switch {
+	case !ofRules(v.Code):
+		out.Code = interpose.CapabilityDenied
+	case v.MatchedRule != "":
+		// A reason is the author's; which rule it was is always told.
+		out.Reason = strings.TrimSuffix(fmt.Sprintf("rule `%s`: %s", v.MatchedRule, v.Reason), ": ")
+	}
+	if g.watch {
+		out.Policy = aar.Policy{Status: aar.Allowed}
+		out.Findings = append(out.Findings, aar.Finding{Rule: string(v.Code), Action: string(report.Shadowed)})
+	}
+	return out
+}
+
+// Unread implements [interpose.Decider]: where a denial counts, what cannot be
+// judged does not pass.
+func (g *gate) Unread(wire.Message, string) bool { return g.path != "" && !g.watch }
+
+// ofRules tells whether the rules of the policy refuse, and not its argument half.
+func ofRules(c policy.Code) bool {
+	return c == policy.CodeRuleDeny || c == policy.CodeRuleRate || c == policy.CodeRulePending
+}
 
 // recorded is a verdict as the record spells it. The zero value denies.
-func recorded(v policy.Verdict) aar.Policy {
+func recorded(v *policy.Verdict) aar.Policy {
 	switch v.Status {
 	case policy.Allowed:
 		return aar.Policy{Status: aar.Allowed}
@@ -95,6 +152,9 @@ func recorded(v policy.Verdict) aar.Policy {
 		return aar.Policy{Status: aar.RateLimited, Reason: v.Reason}
 	case policy.PendingApproval:
 		return aar.Policy{Status: aar.PendingApproval, ApprovalID: v.ApprovalID}
+	}
+	if !ofRules(v.Code) {
+		return aar.Policy{Status: aar.Denied, Reason: string(v.Code) + ": " + v.Reason}
 	}
 	return aar.Policy{Status: aar.Denied, Reason: v.Reason}
 }

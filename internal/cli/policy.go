@@ -26,7 +26,7 @@ or another file could not be loaded, or the command line is wrong.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPolicyLint(s), newPolicyEval(s), newPolicyExplain(s), newPolicyTest(s))
+	cmd.AddCommand(newPolicyLint(s), newPolicyEval(s), newPolicyExplain(s), newPolicyTest(s), newPolicyBind(s))
 	return cmd
 }
 

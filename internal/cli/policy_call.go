@@ -73,7 +73,7 @@ func parseCall(text []byte) (sampleCall, error) {
 	case m.Batch:
 		return sampleCall{}, fmt.Errorf("one call is wanted, found a batch of %d", len(m.Elements))
 	case m.Elements[0].IsCall:
-		return sampleCall{request: policy.Request{Tool: m.Elements[0].Tool}}, nil
+		return sampleCall{request: policy.Request{Tool: m.Elements[0].Tool, Arguments: m.Elements[0].Arguments}}, nil
 	case m.Elements[0].Kind != wire.Other:
 		return sampleCall{}, fmt.Errorf("a tools/call is wanted, found method %q", m.Elements[0].Method)
 	}
@@ -101,6 +101,7 @@ func parseShortCall(text []byte) (sampleCall, error) {
 			return call, err
 		}
 		if key == "arguments" {
+			call.request.Arguments = bytes.Clone(value)
 			continue
 		}
 		if !slices.Contains(strings.Split(known, ", "), key) {

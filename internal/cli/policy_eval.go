@@ -3,12 +3,14 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/policy"
 )
 
 // evalResult is the verdict that `policy eval` prints.
 type evalResult struct {
 	Status        string      `json:"status"`
+	Code          policy.Code `json:"code,omitzero"` // of a refusal
 	Reason        string      `json:"reason,omitzero"`
 	MatchedRule   string      `json:"matched_rule,omitzero"`
 	Line          int         `json:"line,omitzero"` // of the rule that decided
@@ -19,6 +21,22 @@ type evalResult struct {
 	Capability    *string     `json:"capability,omitzero"`
 	Role          *string     `json:"role,omitzero"`
 	Session       *string     `json:"session,omitzero"`
+
+	// Of a policy with an argument half.
+	Notes    []policy.Code `json:"notes,omitzero"`
+	Derived  []aar.Derived `json:"derived,omitzero"` // as a record would hold them
+	Findings []evalFinding `json:"findings,omitzero"`
+}
+
+// evalFinding is what the argument half says of one derived parameter.
+type evalFinding struct {
+	Shape   string      `json:"shape"`
+	Arg     string      `json:"arg,omitzero"`
+	Verdict string      `json:"verdict"` // allow or deny
+	Code    policy.Code `json:"code,omitzero"`
+	Reason  string      `json:"reason,omitzero"`
+	Rule    string      `json:"rule"`
+	Line    int         `json:"line,omitzero"`
 }
 
 type evalRate struct {
@@ -37,7 +55,7 @@ type policyCallFlags struct{ policy, call string }
 
 func (f *policyCallFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.policy, "policy", "", "policy `FILE`")
-	cmd.Flags().StringVar(&f.call, "call", "", "call `FILE`, - for standard input: a tools/call frame,\nor {\"tool\": …} with capability, role and session if asserted")
+	cmd.Flags().StringVar(&f.call, "call", "", "call `FILE`, - for standard input: a tools/call frame,\nor {\"tool\": …} with arguments, and capability, role\nand session if asserted")
 }
 
 // load reads both files and judges the call as the first of a fresh Session.
@@ -97,7 +115,21 @@ func evalCall(set *policy.Set, call sampleCall) evalResult {
 	v := verdict[0]
 	result.Status, result.Reason, result.MatchedRule = v.Status.String(), v.Reason, v.MatchedRule
 	result.Tool, result.Capability, result.Role, result.Session = req.Tool, req.Capability, req.Role, req.Session
-	if rule := set.Evaluate(req).Rule; rule != nil {
+	result.Code = v.Code
+	j := set.Judge(req, nil)
+	if set.HasArguments() {
+		result.Notes, result.Derived = v.Notes, v.Params.Recorded()
+		for _, f := range j.Findings {
+			verdict := "allow"
+			if f.Denied {
+				verdict = "deny"
+			}
+			result.Findings = append(result.Findings, evalFinding{f.Shape, f.Arg, verdict, f.Code, f.Reason, f.Rule, f.Line})
+		}
+	}
+	if j.Denied != nil {
+		result.Line = j.Denied.Line
+	} else if rule := set.Evaluate(req).Rule; rule != nil {
 		result.Line = rule.Line
 		if rule.Rate != nil {
 			result.Rate = &evalRate{rule.Rate.Max, rule.Rate.PerSeconds}

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/internal/secret"
 	"github.com/aegis-aar/aegis/policy"
 )
 
 // explainResult is what `policy explain --json` prints.
 type explainResult struct {
 	evalResult
-	DecidedBy string        `json:"decided_by"` // rule, default, or frame
+	DecidedBy string        `json:"decided_by"` // arguments, rule, default, or frame
 	Outranked []explainRule `json:"outranked"`  // other rules that match, best first
 	Edits     []explainEdit `json:"edits"`      // made together, they change the answer
 	Then      string        `json:"then,omitzero"`
@@ -30,7 +31,7 @@ type explainEdit struct {
 	Line int    `json:"line"` // 0 for the top of the file
 	Rule string `json:"rule,omitzero"`
 	Old  string `json:"old,omitzero"` // absent where a line is added behind Line
-	New  string `json:"new"`
+	New  string `json:"new,omitzero"` // absent where what stands there is removed
 }
 
 func newPolicyExplain(s streams) *cobra.Command {
@@ -81,9 +82,13 @@ func explainCall(s streams, set *policy.Set, call sampleCall, asJSON bool) error
 }
 
 func (r *explainResult) explain(x policy.Explanation) {
-	r.DecidedBy = "rule"
-	if x.Match.Rule == nil {
+	switch {
+	case x.Judgement.Denied != nil:
+		r.DecidedBy = "arguments"
+	case x.Match.Rule == nil:
 		r.DecidedBy = "default"
+	default:
+		r.DecidedBy = "rule"
 	}
 	r.Line = x.Line
 	for _, rule := range x.Outranked {
@@ -118,7 +123,12 @@ func printExplanation(s streams, set *policy.Set, req policy.Request, r explainR
 	if x.Line > 0 {
 		where = fmt.Sprintf("%s:%d", where, x.Line)
 	}
-	if rule := x.Match.Rule; rule != nil {
+	if d := x.Judgement.Denied; d != nil {
+		if x.Line == 0 {
+			where = "which is built in"
+		}
+		say("%s: denied by %s, %s", req.Tool, d.Rule, where)
+	} else if rule := x.Match.Rule; rule != nil {
 		say("%s: %s by rule `%s`, %s", req.Tool, r.Status, rule.ID, where)
 		say("  %s", describeRule(rule))
 	} else if x.Line > 0 {
@@ -129,8 +139,18 @@ func printExplanation(s streams, set *policy.Set, req policy.Request, r explainR
 	if r.Reason != "" {
 		say("  reason: %s", r.Reason)
 	}
+	for _, f := range x.Judgement.Findings {
+		say("  %s", describeFinding(f))
+	}
+	for _, n := range x.Judgement.Notes {
+		say("  note: %s", n)
+	}
 	for _, o := range x.Outranked {
 		say("  outranked: rule `%s`, line %d: %s", o.ID, o.Line, describeRule(o))
+	}
+	if len(x.Edits) == 0 {
+		say("no edit of a constraint changes that; if the argument is none of a path, a URL, a command and a query, `bindings` can say so")
+		return
 	}
 	say("the smallest edit that changes the answer to %s:", r.Then)
 	for _, e := range x.Edits {
@@ -140,6 +160,22 @@ func printExplanation(s streams, set *policy.Set, req policy.Request, r explainR
 		say("or, for this tool only:")
 		say("  %s", x.Narrower)
 	}
+}
+
+func describeFinding(f policy.Finding) string {
+	verdict, at := "allowed", "no argument"
+	if f.Denied {
+		verdict = "denied, " + string(f.Code)
+	}
+	if f.Arg != "" {
+		arg, _ := secret.RedactAll(f.Arg)
+		at = "argument " + arg
+	}
+	s := fmt.Sprintf("%s, %s: %s by %s", at, f.Shape, verdict, f.Rule)
+	if f.Reason != "" {
+		s += ": " + f.Reason
+	}
+	return s
 }
 
 func describeRule(r *policy.Rule) string {

@@ -32,25 +32,36 @@ type lintResult struct {
 
 func newPolicyLint(s streams) *cobra.Command {
 	var asJSON bool
+	var lock string
 	cmd := &cobra.Command{
 		Use:   "lint FILE",
 		Short: "Check a policy file",
 		Long: `Check a policy file: errors, which keep it from loading, and warnings about what
-loads but probably does not do what its author means.
+loads but probably does not do what its author means. With --lock it is also
+held against the tools of a lock file.
 
 Exit: 0 no errors (there may be warnings); 1 errors; 2 the file could not
 be read.`,
 		Args: takesOne("FILE"),
-		RunE: func(_ *cobra.Command, args []string) error { return lintPolicy(s, args[0], asJSON) },
+		RunE: func(_ *cobra.Command, args []string) error { return lintPolicy(s, args[0], lock, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on stdout")
+	cmd.Flags().StringVar(&lock, "lock", "", "lock `FILE` of the server the policy is for")
 	return cmd
 }
 
-func lintPolicy(s streams, path string, asJSON bool) error {
+func lintPolicy(s streams, path, lock string, asJSON bool) error {
 	set, err := policy.Load(path)
 	if err != nil && !hasPosition(err) {
 		return &exitError{2, policyError("policy", path, err)}
+	}
+	var surface *policy.Surface
+	if lock != "" {
+		tools, err := loadSurface(lock)
+		if err != nil {
+			return err
+		}
+		surface = policy.NewSurface(tools)
 	}
 	result := lintResult{File: path}
 	if err != nil {
@@ -60,7 +71,11 @@ func lintPolicy(s streams, path string, asJSON bool) error {
 		}
 	} else {
 		result.PolicySetHash, result.Default, result.Rules = set.Hash().String(), set.Default().String(), len(set.Rules())
-		for _, w := range set.Warnings() {
+		warnings := set.Warnings()
+		if surface != nil {
+			warnings = append(warnings, set.LintAgainst(surface)...)
+		}
+		for _, w := range warnings {
 			result.Warnings = append(result.Warnings, lintFinding{File: w.File, Line: w.Line, Column: w.Column, Code: w.Code, Message: w.Msg})
 		}
 	}

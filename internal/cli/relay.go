@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/confine"
 	"github.com/aegis-aar/aegis/internal/interpose"
 )
 
@@ -17,6 +18,7 @@ import (
 type relayFlags struct {
 	record      recordFlags
 	gate        gateFlags
+	confine     confineFlags
 	maxFrame    int
 	maxInFlight int
 }
@@ -24,6 +26,7 @@ type relayFlags struct {
 func (f *relayFlags) register(cmd *cobra.Command) {
 	f.record.register(cmd)
 	f.gate.register(cmd)
+	f.confine.register(cmd)
 }
 
 // check finds what is wrong with the flags before anything is done.
@@ -34,7 +37,25 @@ func (f *relayFlags) check(cmd *cobra.Command) error {
 	case f.maxInFlight < 1:
 		return usagef("--max-inflight needs a number of at least 1")
 	}
-	return f.gate.check(cmd)
+	if err := f.gate.check(cmd); err != nil {
+		return err
+	}
+	return f.confine.check(cmd)
+}
+
+// plan is what the server will be granted, nil where it is not confined.
+func (f *relayFlags) plan(argv []string) (*confine.Plan, error) {
+	var ours []confine.Protected
+	for _, file := range []confine.Protected{
+		{What: "the policy file", Path: f.gate.policy},
+		{What: "the record", Path: f.record.audit},
+		{What: "the signing key", Path: f.record.key, Secret: true},
+	} {
+		if file.Path != "" {
+			ours = append(ours, file)
+		}
+	}
+	return f.confine.plan(argv, ours...)
 }
 
 // childCommand refuses command lines without a child command after `--`.
@@ -62,6 +83,9 @@ type relay struct {
 	cfg    interpose.Config
 	notes  *interpose.Pump
 	writer *aar.Writer // nil without a record
+	gate   *gate       // nil where nothing decides
+	// confined is nil where the server does what we may do.
+	confined *confinement
 	// patience is how long notes may take.
 	patience time.Duration
 }
@@ -95,9 +119,10 @@ func (r *relay) run() (interpose.Exit, error) {
 	if _, ok := errors.AsType[*interpose.SignalError](err); ok {
 		r.patience = notesHurry
 	}
-	if r.writer != nil {
-		if err := r.writer.Close(aar.Close{Child: childExit(exit, err)}); err != nil {
-			r.note("the record has no orderly end: %v", err)
+	r.closeRecord(exit, err)
+	if r.confined != nil && r.confined.launch != nil {
+		if err := r.confined.launch.Close(); err != nil {
+			r.note("%v", err)
 		}
 	}
 	return exit, err

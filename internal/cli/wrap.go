@@ -57,10 +57,18 @@ func runWrap(r *relay, f relayFlags) error {
 		return err
 	}
 	defer stop()
+	plan, err := f.plan(r.cfg.Argv)
+	if err != nil {
+		return err
+	}
+	if f.confine.explain {
+		return explained(r.out, plan, false)
+	}
+	r.confine(&f.confine, plan, f.record.audit)
 	if err := r.keepRecord(f.record); err != nil {
 		return err
 	}
-	r.note("the server runs unconfined: it can read the signing key and write to the record as you can")
+	r.unconfined(f.record.key)
 	exit, err := r.run()
 	if err == nil && exit.Early {
 		// It did not end well, whatever it says itself.

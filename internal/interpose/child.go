@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+
+	"github.com/aegis-aar/aegis/aar"
 )
 
 // Exit is how the child ended.
@@ -28,10 +30,32 @@ type child struct {
 }
 
 // startChild runs argv with three pipes. argv[0] is looked up in PATH as a
-// shell would; nothing else is done to it.
-func startChild(argv []string) (*child, error) {
+// shell would; nothing else is done to it. A confiner has its own way to argv.
+func startChild(argv []string, confiner Confiner) (*child, *aar.Confinement, error) {
+	c, err := newChild(argv, confiner)
+	if err != nil || confiner == nil {
+		return c, nil, err
+	}
+	confinement, err := confiner.Await()
+	if err != nil {
+		c.kill()
+		close(c.reap)
+		<-c.reaped
+		c.stdin.Close()
+		c.stdout.Close()
+		c.stderr.Close()
+		return nil, nil, err
+	}
+	return c, confinement, nil
+}
+
+func newChild(argv []string, confiner Confiner) (*child, error) {
+	cmd := &exec.Cmd{}
+	if confiner == nil {
+		cmd = exec.Command(argv[0], argv[1:]...)
+	}
 	c := &child{
-		cmd:    exec.Command(argv[0], argv[1:]...),
+		cmd:    cmd,
 		exited: make(chan struct{}),
 		reap:   make(chan struct{}),
 		reaped: make(chan struct{}),
@@ -52,6 +76,14 @@ func startChild(argv []string) (*child, error) {
 	defer errW.Close()
 	c.cmd.Stdout, c.cmd.Stderr = outW, errW
 	ownGroup(c.cmd)
+	if confiner != nil {
+		if err := confiner.Prepare(c.cmd); err != nil {
+			c.stdin.Close()
+			c.stdout.Close()
+			c.stderr.Close()
+			return nil, err
+		}
+	}
 
 	started := make(chan error)
 	go func() {

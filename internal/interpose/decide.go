@@ -20,8 +20,9 @@ type Decider interface {
 	Unread(m wire.Message, reason string) (refuse bool)
 }
 
-// ToolCall is what a verdict turns on.
+// ToolCall is what a verdict turns on, and the id it came with.
 type ToolCall struct {
+	ID        wire.ID
 	Tool      string
 	Arguments []byte // JSON text as it was sent, nil without any
 }
@@ -39,7 +40,8 @@ type Verdict struct {
 	// Findings are what was seen and let pass all the same.
 	Findings []aar.Finding
 	// Code, Rule and Reason are what the client is told of a refusal; an empty
-	// Code is that of the Policy.
+	// Code is that of the Policy. Rule and Reason are also set of a denial that
+	// was only watched.
 	Code         Code
 	Rule, Reason string
 }
@@ -72,7 +74,7 @@ func (s *Session) judge(elements []wire.Element) judgement {
 	var calls []ToolCall
 	for i := range elements {
 		if e := &elements[i]; e.IsCall {
-			calls = append(calls, ToolCall{Tool: e.Tool, Arguments: e.Arguments})
+			calls = append(calls, ToolCall{ID: e.ID, Tool: e.Tool, Arguments: e.Arguments})
 		}
 	}
 	j := judgement{hash: aar.PassThrough, verdicts: make([]Verdict, len(calls))}
@@ -103,6 +105,6 @@ func (s *Session) setInForce() aar.PolicySetHash {
 // unevaluated is what is known of a Call before any station was reached.
 func (s *Session) unevaluated(hash aar.PolicySetHash) aar.Outcome {
 	o := aar.Unevaluated(hash)
-	o.SurfaceDigest = s.cfg.Surface
+	o.SurfaceDigest, o.Confinement = s.cfg.Surface, s.confinement
 	return o
 }

@@ -107,6 +107,7 @@ func (s *Session) begin(tool string, digest aar.RequestDigest, hash aar.PolicySe
 		DecisionAxes:  v.axes(),
 		Findings:      v.Findings,
 		SurfaceDigest: s.cfg.Surface,
+		Confinement:   s.confinement,
 	}
 	call.Know(known)
 	return &openRequest{call: call, known: known}, nil

@@ -35,6 +35,10 @@ type Config struct {
 	Answer io.Writer // what the client reads
 	Stderr *Pump     // the child's stderr as it comes, and notes of our own
 	Argv   []string  // the child's command, passed on as it is
+	// Confiner contains the child; nil lets it do what we may.
+	Confiner Confiner
+	// StderrTap gets the child's stderr too; may be nil.
+	StderrTap io.Writer
 	// Signals ends the session, as if the terminal had been closed. May be nil.
 	Signals <-chan os.Signal
 
@@ -91,6 +95,8 @@ type Session struct {
 	outbox *outbox
 	outlet *outlet
 	child  *child
+	// confinement is what is enforced on the child, as outcomes tell it.
+	confinement *aar.Confinement
 
 	client, server framingWatch
 
@@ -135,11 +141,11 @@ func Run(cfg Config) (Exit, error) {
 		answerGone: make(chan struct{}),
 		childQuiet: make(chan struct{}),
 	}
-	child, err := startChild(cfg.Argv)
+	child, confinement, err := startChild(cfg.Argv, cfg.Confiner)
 	if err != nil {
 		return Exit{}, fmt.Errorf("%w `%s`: %w", ErrStart, cfg.Argv[0], err)
 	}
-	s.child = child
+	s.child, s.confinement = child, confinement
 	client := wire.NewReader(cfg.Client, cfg.MaxFrame)
 	s.outbox = newOutbox(child.stdin, s.clock, func() bool { return client.Buffered() > 0 })
 	s.outlet = &outlet{to: cfg.Answer, failed: func() { close(s.answerGone) }}
@@ -158,7 +164,7 @@ func (s *Session) run(client *wire.Reader) (Exit, error) {
 		defer close(s.childQuiet)
 		s.downlink(wire.NewReader(s.child.stdout, s.cfg.MaxFrame))
 	})
-	readers.Go(func() { io.Copy(s.cfg.Stderr, s.child.stderr) })
+	readers.Go(func() { io.Copy(s.stderr(), s.child.stderr) })
 	// The client's reader may block for ever in a read that nothing can end;
 	// nobody waits for it.
 	go func() {
@@ -183,6 +189,14 @@ func (s *Session) run(client *wire.Reader) (Exit, error) {
 		return exit, s.cause
 	}
 	return exit, nil
+}
+
+// stderr is where the child's goes.
+func (s *Session) stderr() io.Writer {
+	if s.cfg.StderrTap == nil {
+		return s.cfg.Stderr
+	}
+	return io.MultiWriter(s.cfg.Stderr, s.cfg.StderrTap)
 }
 
 // settle gives every call that is still open its outcome, in call order, and

@@ -60,6 +60,17 @@ func SafeJSON(text []byte) []byte {
 	return out
 }
 
+// Clip returns s, cut at a character to at most limit bytes and an ellipsis.
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}
+
 // unsafeRune reports what a terminal or a reader may take for something else
 // than text. A replacement character stands for a byte that is not UTF-8.
 func unsafeRune(r rune) bool {

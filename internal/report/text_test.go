@@ -30,6 +30,18 @@ func TestSafeText(t *testing.T) {
 	}
 }
 
+func TestClip(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{{"", 0, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"aé", 2, "a…"}, {"工具", 5, "工…"}, {"\x80\x80", 1, "…"}} {
+		if got := Clip(c.in, c.limit); got != c.want {
+			t.Errorf("Clip(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
+		}
+	}
+}
+
 // FuzzSafeText: nothing unsafe is left, and JSON keeps its value.
 func FuzzSafeText(f *testing.F) {
 	f.Add("a\x1b[2K\u202e\U000e0041\xff")

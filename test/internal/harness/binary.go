@@ -16,6 +16,7 @@ const (
 	Tap         = "./test/interop/tap"
 	ModelServer = "./test/interop/modelserver"
 	Hostile     = "./test/crash/hostile"
+	Replay      = "./test/guard/replay"
 )
 
 var binaries struct {

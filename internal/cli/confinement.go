@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"os/exec"
+
+	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/confine"
+	"github.com/aegis-aar/aegis/internal/interpose"
+	"github.com/aegis-aar/aegis/internal/report"
+)
+
+// confinement contains the server of one session. It implements
+// [interpose.Confiner].
+type confinement struct {
+	plan     *confine.Plan
+	enforced func(*confine.Report) error // tells people
+	launch   *confine.Launch
+	report   *confine.Report
+	tail     confine.Tail // of the server's stderr
+}
+
+// Prepare implements [interpose.Confiner].
+func (c *confinement) Prepare(cmd *exec.Cmd) (err error) {
+	c.launch, err = c.plan.Prepare(cmd)
+	return err
+}
+
+// Await implements [interpose.Confiner].
+func (c *confinement) Await() (*aar.Confinement, error) {
+	r, err := c.launch.Await()
+	c.report = r
+	if r == nil || err != nil {
+		return nil, err
+	}
+	if err := c.enforced(r); err != nil {
+		return nil, err
+	}
+	return r.Brief(), nil
+}
+
+// ended is what the close Line says of the confinement, and a hint for people if
+// it had to do with the end of the server.
+func (c *confinement) ended(exit interpose.Exit, err error) (closing *aar.Confinement, hint string) {
+	if c.report == nil {
+		return nil, ""
+	}
+	closing = c.report.Record()
+	if err != nil {
+		if failed, ok := errors.AsType[*confine.ExecError](err); ok {
+			closing.Cause = string(confine.CauseDenied)
+			hint = failed.Hint
+		}
+		return closing, hint
+	}
+	end := c.plan.Ended(exit.Code, exit.Number, c.tail.Bytes())
+	closing.Cause = string(end.Cause)
+	return closing, end.Hint
+}
+
+// confine arms the relay with the plan, if there is one.
+func (r *relay) confine(f *confineFlags, plan *confine.Plan, audit string) {
+	if plan == nil {
+		return
+	}
+	c := &confinement{plan: plan, enforced: func(rep *confine.Report) error {
+		return f.enforced(rep, audit, r.notes, "aegis "+r.cfg.Voice.Name())
+	}}
+	r.confined = c
+	r.cfg.Confiner, r.cfg.StderrTap = c, &c.tail
+}
+
+// unconfined warns of a server that can do what we can.
+func (r *relay) unconfined(key string) {
+	if r.confined != nil || key == "" {
+		return
+	}
+	r.note("the server runs unconfined: it can read the signing key and write to the record as you can")
+}
+
+// closeRecord ends the record with how the server ended.
+func (r *relay) closeRecord(exit interpose.Exit, err error) {
+	end := aar.Close{Child: childExit(exit, err)}
+	if r.confined != nil {
+		var hint string
+		if end.Confinement, hint = r.confined.ended(exit, err); hint != "" {
+			r.note("the server ended because of its confinement, it seems: %s", report.SafeText(hint))
+		}
+	}
+	if r.writer == nil {
+		return
+	}
+	if err := r.writer.Close(end); err != nil {
+		r.note("the record has no orderly end: %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aegis-aar/aegis/inspect"
+
+	"github.com/aegis-aar/aegis/internal/guard"
+	"github.com/aegis-aar/aegis/internal/interpose"
+	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/internal/trace"
+)
+
+// guardFlags are what guard has beside the relay's.
+type guardFlags struct {
+	relay   relayFlags
+	posture postureFlags
+	outputs outputFlags
+
+	strict, strictFrameCap bool
+	quiet, noBanner        bool
+	degraded               bool
+}
+
+// Defaults of the guard contract, section 8.
+const (
+	guardMaxFrame    = 8 << 20
+	guardMaxInFlight = 1024
+)
+
+func newGuard(s streams) *cobra.Command {
+	var f guardFlags
+	cmd := &cobra.Command{
+		Use:   "guard [flags] -- COMMAND [ARG...]",
+		Short: "Stand in front of an MCP server, inspect what it returns and block what is certain",
+		Long: `Start COMMAND, an MCP server that speaks over stdin and stdout, and relay
+between it and whoever started aegis. What the server answers to a tools/call is
+inspected: control characters are stripped; a result with a secret, a link to a
+known drop site or to a metadata address is replaced by error -32001. Phrases of
+prompt injection are only told. All else passes byte for byte.
+
+COMMAND and its arguments are passed on as they are; no shell is involved.
+
+--policy arms the argument policy and the rules of a policy file, --lock the pins
+of a lock file. --audit with --signing-key leaves the signed record of wrap.
+SIGUSR1 reads the policy again; a file that does not load changes nothing.
+
+When the server ends, every request it left open is answered with error -32002.
+
+Exit: what COMMAND exits with; 128 + n if signal n ended it or aegis; 2 for a usage
+error or if nothing could be started; 3 if --strict ended the session.`,
+		Example: `  aegis guard -- npx -y @modelcontextprotocol/server-memory
+  aegis guard --sarif findings.sarif --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /srv/files`,
+		Annotations: map[string]string{usageExit: "2"},
+		Args:        childCommand,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return runGuard(newRelay(s, guard.Voice{}, args), f)
+		},
+	}
+	f.relay.register(cmd)
+	cmd.Flags().IntVar(&f.relay.maxFrame, "max-frame-bytes", guardMaxFrame, "pass server frames longer than this many `BYTES` unread")
+	cmd.Flags().IntVar(&f.relay.maxInFlight, "max-inflight", guardMaxInFlight, "keep account of the last `N` requests")
+	f.posture.register(cmd)
+	f.outputs.register(cmd)
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "end the session with 3 when an inspection or a policy evaluation itself fails")
+	cmd.Flags().BoolVar(&f.strictFrameCap, "strict-frame-cap", false, "end the session with 3 at a server frame over --max-frame-bytes")
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "say nothing at the start")
+	cmd.Flags().BoolVar(&f.noBanner, "no-banner", false, "the same as --quiet")
+	cmd.Flags().BoolVar(&f.degraded, "allow-degraded-platform", false, "run where process groups and signals work differently (Windows)")
+	return cmd
+}
+
+func (f *guardFlags) check(cmd *cobra.Command) error {
+	switch {
+	case runtime.GOOS == "windows" && !f.degraded:
+		return &exitError{2, errors.New("guard does not hold its life-cycle guarantees on this platform; run it all the same with --allow-degraded-platform")}
+	case f.relay.record.audit != "" && f.relay.record.key == "":
+		return usagef("--audit requires --signing-key <PATH>; generate one with `aegis keygen --out <PATH>`")
+	case f.relay.record.audit == "" && f.relay.record.key != "":
+		return usagef("--signing-key only applies with --audit <PATH>")
+	}
+	if err := f.posture.check(cmd); err != nil {
+		return err
+	}
+	return f.relay.check(cmd)
+}
+
+// guardError makes what goes wrong before the session the fatal error that it is.
+func guardError(err error) error {
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit
+	}
+	return &exitError{2, err}
+}
+
+func runGuard(r *relay, f guardFlags) error {
+	defer r.end()
+	posture := f.posture.posture()
+	r.cfg.MaxFrame, r.cfg.MaxInFlight = f.relay.maxFrame, f.relay.maxInFlight
+	r.cfg.Strict, r.cfg.StrictFrameCap = f.strict, f.strictFrameCap
+	stop, err := r.arm(f.relay.gate)
+	if err != nil {
+		return guardError(err)
+	}
+	defer stop()
+	plan, err := f.relay.plan(r.cfg.Argv)
+	if err != nil {
+		return guardError(err)
+	}
+	if f.relay.confine.explain {
+		return explained(r.out, plan, false)
+	}
+	r.confine(&f.relay.confine, plan, f.relay.record.audit)
+	catalog, err := catalogFlags{f.posture.denylist, f.posture.phrases, f.posture.blockPhrasesOnly}.open()
+	if err != nil {
+		return guardError(err)
+	}
+	sinks, err := report.Open(report.Options{
+		JSON: f.outputs.json, SARIF: f.outputs.sarif, Version: versionString(), Rules: guardRules(), Subject: f.relay.gate.policy,
+		Note: func(text string) { r.note("%s", report.SafeText(text)) },
+	})
+	if err != nil {
+		return guardError(err)
+	}
+	g := guard.New(catalog, posture, nil, sinks)
+	defer func() { _ = sinks.Close(report.Summary{Frames: g.Frames()}) }() // a failure was noted
+	r.cfg.Inspector = g
+	if r.gate != nil {
+		r.gate.watch = !posture.Blocks(guard.Policy)
+		r.cfg.Decider = g.Decider(r.gate)
+	}
+	if f.outputs.record != "" {
+		file, err := report.CreatePrivate(f.outputs.record)
+		if err != nil {
+			return guardError(err)
+		}
+		defer file.Close()
+		r.cfg.Tracer = guard.NewRecording(trace.NewWriter(file), func(err error) { r.note("the recording ends here: %v", err) })
+	}
+	if f.relay.record.audit != "" {
+		if err := r.keepRecord(f.relay.record); err != nil {
+			return guardError(err)
+		}
+	}
+	for _, flag := range f.posture.inert {
+		r.note("%s does nothing: that category blocks by default", flag)
+	}
+	r.unconfined(f.relay.record.key)
+	if !f.quiet && !f.noBanner {
+		for line := range strings.Lines(posture.Banner(r.cfg.Decider != nil, false, f.outputs.record)) {
+			r.note("%s", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	exit, err := r.run()
+	if abort, ok := errors.AsType[*interpose.StrictAbort](err); ok {
+		r.note("%v", abort)
+		return &exitError{code: 3}
+	}
+	return r.exitOf(exit, err, 2)
+}
+
+// guardRules are all rules that may fire in a session.
+func guardRules() []report.Rule {
+	rules := report.PolicyRules()
+	for _, rule := range inspect.Rules() {
+		rules = append(rules, report.Rule{ID: rule.ID, Short: rule.Short, Full: rule.Full, Help: rule.Help, Severity: rule.Severity, Level: rule.Level})
+	}
+	return rules
+}

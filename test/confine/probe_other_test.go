@@ -1,0 +1,9 @@
+//go:build !linux
+
+package confine
+
+func runProbe() {}
+
+func becomeLesser() error { return nil }
+
+func runStarter() {}
