@@ -139,7 +139,7 @@ func TestConfineReportFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &confine.Report{
-		LandlockABI: 7, LandlockFullyEnforced: true, SeccompApplied: true, SeccompNetworkDenied: true, Level: confine.LevelFull, Plan: &confine.Plan{},
+		LandlockABI: 7, LandlockFullyEnforced: true, SeccompApplied: true, SeccompNetworkDenied: true, Started: true, Level: confine.LevelFull, Plan: &confine.Plan{},
 	}
 	var notes bytes.Buffer
 	if err := f.enforced(r, dir+"/session.jsonl", &notes, "aegis wrap"); err != nil {

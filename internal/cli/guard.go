@@ -2,17 +2,17 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/aegis-aar/aegis/inspect"
-
 	"github.com/aegis-aar/aegis/internal/guard"
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/internal/trace"
+	"github.com/aegis-aar/aegis/policy"
 )
 
 // guardFlags are what guard has beside the relay's.
@@ -118,31 +118,20 @@ func runGuard(r *relay, f guardFlags) error {
 		return explained(r.out, plan, false)
 	}
 	r.confine(&f.relay.confine, plan, f.relay.record.audit)
-	catalog, err := catalogFlags{f.posture.denylist, f.posture.phrases, f.posture.blockPhrasesOnly}.open()
+	catalog, err := f.posture.lists.open()
 	if err != nil {
 		return guardError(err)
 	}
-	sinks, err := report.Open(report.Options{
-		JSON: f.outputs.json, SARIF: f.outputs.sarif, Version: versionString(), Rules: guardRules(), Subject: f.relay.gate.policy,
-		Note: func(text string) { r.note("%s", report.SafeText(text)) },
-	})
+	out, err := f.outputs.open(r, f.relay.gate.policy)
 	if err != nil {
 		return guardError(err)
 	}
-	g := guard.New(catalog, posture, nil, sinks)
-	defer func() { _ = sinks.Close(report.Summary{Frames: g.Frames()}) }() // a failure was noted
+	g := guard.New(catalog, posture, nil, out.sinks)
+	defer out.close(g)
 	r.cfg.Inspector = g
 	if r.gate != nil {
 		r.gate.watch = !posture.Blocks(guard.Policy)
 		r.cfg.Decider = g.Decider(r.gate)
-	}
-	if f.outputs.record != "" {
-		file, err := report.CreatePrivate(f.outputs.record)
-		if err != nil {
-			return guardError(err)
-		}
-		defer file.Close()
-		r.cfg.Tracer = guard.NewRecording(trace.NewWriter(file), func(err error) { r.note("the recording ends here: %v", err) })
 	}
 	if f.relay.record.audit != "" {
 		if err := r.keepRecord(f.relay.record); err != nil {
@@ -154,23 +143,65 @@ func runGuard(r *relay, f guardFlags) error {
 	}
 	r.unconfined(f.relay.record.key)
 	if !f.quiet && !f.noBanner {
-		for line := range strings.Lines(posture.Banner(r.cfg.Decider != nil, false, f.outputs.record)) {
-			r.note("%s", strings.TrimSuffix(line, "\n"))
-		}
+		r.banner(posture, f.outputs.record)
 	}
 	exit, err := r.run()
 	if abort, ok := errors.AsType[*interpose.StrictAbort](err); ok {
 		r.note("%v", abort)
+		out.failure = abort.Error()
 		return &exitError{code: 3}
 	}
 	return r.exitOf(exit, err, 2)
 }
 
-// guardRules are all rules that may fire in a session.
-func guardRules() []report.Rule {
-	rules := report.PolicyRules()
-	for _, rule := range inspect.Rules() {
-		rules = append(rules, report.Rule{ID: rule.ID, Short: rule.Short, Full: rule.Full, Help: rule.Help, Severity: rule.Severity, Level: rule.Level})
+// banner says once what blocks, what is only watched and what is inactive.
+func (r *relay) banner(p guard.Posture, recording string) {
+	armed := guard.Armed{Recording: recording}
+	if r.gate != nil && r.gate.path != "" {
+		set := r.gate.engine.Set()
+		armed.Arguments, armed.Rules = set.HasArguments(), len(set.Rules()) > 0 || set.Default() == policy.Deny
 	}
-	return rules
+	for line := range strings.Lines(p.Banner(armed)) {
+		r.note("%s", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// guardOutputs are the files that a session is told in.
+type guardOutputs struct {
+	sinks     *report.Sinks
+	recording *report.File // nil without one
+	failure   string       // why the session did not go to its end
+}
+
+// open creates the files. subject is the file that findings without one of
+// their own are about.
+func (f *outputFlags) open(r *relay, subject string) (*guardOutputs, error) {
+	if f.record != "" && (f.record == f.json || f.record == f.sarif) {
+		return nil, fmt.Errorf("%s cannot hold two outputs", f.record)
+	}
+	sinks, err := report.Open(report.Options{
+		JSON: f.json, SARIF: f.sarif, Subject: subject,
+		Version: versionString(), Rules: append(guard.ResultRules(), report.PolicyRules()...),
+		Note: func(text string) { r.note("%s", report.SafeText(text)) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &guardOutputs{sinks: sinks}
+	if f.record == "" {
+		return out, nil
+	}
+	if out.recording, err = report.CreatePrivate(f.record); err != nil {
+		return nil, err
+	}
+	r.cfg.Tracer = guard.NewRecording(trace.NewWriter(out.recording), func(err error) { r.note("the recording ends here: %v", err) })
+	return out, nil
+}
+
+// close ends the files. What fails was noted.
+func (o *guardOutputs) close(g *guard.Guard) {
+	_ = o.sinks.Close(report.Summary{Frames: g.Frames(), Dropped: g.Dropped(), Failure: o.failure})
+	if o.recording != nil {
+		_ = o.recording.Close()
+	}
 }

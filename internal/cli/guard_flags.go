@@ -17,13 +17,12 @@ type postureFlags struct {
 	watch       []*bool // of guard.Categories, and one for all of them
 	allowDomain bool
 
-	blockPhrases     bool
-	blockPhrasesOnly string
-	blockIPLiterals  bool
-	redactSecrets    bool
+	blockPhrases    bool
+	blockIPLiterals bool
+	redactSecrets   bool
 
-	denylist, phrases string
-	inert             []string // flags that were given and do nothing
+	lists catalogFlags
+	inert []string // flags that were given and do nothing
 }
 
 // inertFlags blocked what blocks by itself now.
@@ -41,11 +40,10 @@ func (f *postureFlags) register(cmd *cobra.Command) {
 	}
 	fs.BoolVar(&f.allowDomain, "allow-exfil-domain", false, "the same as --no-block-exfil-domain")
 	fs.BoolVar(&f.blockPhrases, "block-inject-phrase", false, "block results with a phrase of prompt injection")
-	fs.StringVar(&f.blockPhrasesOnly, "block-inject-phrase-only", "", "block results with a phrase of those in `FILE`, a phrase a line")
+	fs.StringVar(&f.lists.blockPhrases, "block-inject-phrase-only", "", "block results with a phrase of those in `FILE`, a phrase a line")
 	fs.BoolVar(&f.blockIPLiterals, "block-exfil-ip-literal", false, "block every private or loopback address that is written out, not only metadata addresses in URLs")
 	fs.BoolVar(&f.redactSecrets, "redact-secret-echo", false, "replace an echoed secret in place, not the result")
-	fs.StringVar(&f.denylist, "exfil-denylist", "", "add the domains in `FILE`, a domain a line")
-	fs.StringVar(&f.phrases, "inject-phrases", "", "add the phrases in `FILE`, a phrase a line")
+	f.lists.register(cmd)
 	for _, c := range inertFlags {
 		name := "block-" + string(c)
 		fs.Bool(name, false, "deprecated: it blocks by default")
@@ -60,7 +58,7 @@ func (f *postureFlags) check(cmd *cobra.Command) error {
 			f.inert = append(f.inert, "--"+name)
 		}
 	}
-	if f.blockPhrasesOnly == "" && cmd.Flags().Changed("block-inject-phrase-only") {
+	if f.lists.blockPhrases == "" && cmd.Flags().Changed("block-inject-phrase-only") {
 		return usagef("--block-inject-phrase-only needs a FILE")
 	}
 	return nil
@@ -86,7 +84,7 @@ func (f *postureFlags) phrasesThatBlock() inspect.Phrases {
 	switch {
 	case f.blockPhrases:
 		return inspect.BlockEveryPhrase
-	case f.blockPhrasesOnly != "":
+	case f.lists.blockPhrases != "":
 		return inspect.BlockListedPhrases
 	}
 	return inspect.BlockNoPhrase
@@ -94,6 +92,11 @@ func (f *postureFlags) phrasesThatBlock() inspect.Phrases {
 
 // catalogFlags name the lists that the catalog has beside its own.
 type catalogFlags struct{ denylist, phrases, blockPhrases string }
+
+func (f *catalogFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.denylist, "exfil-denylist", "", "add the domains in `FILE`, a domain a line")
+	cmd.Flags().StringVar(&f.phrases, "inject-phrases", "", "add the phrases in `FILE`, a phrase a line")
+}
 
 // open reads the lists and makes the catalog.
 func (f catalogFlags) open() (*inspect.Catalog, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aegis-aar/aegis/inspect"
+	"github.com/aegis-aar/aegis/internal/guard"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/internal/secret"
 	"github.com/aegis-aar/aegis/internal/trace"
@@ -15,11 +16,11 @@ import (
 )
 
 type inspectFlags struct {
-	json, sarif       string
-	denylist, phrases string
-	allIPLiterals     bool
-	auditOnly         bool
-	inFlight          int
+	json, sarif   string
+	lists         catalogFlags
+	allIPLiterals bool
+	auditOnly     bool
+	inFlight      int
 }
 
 func newInspect(s streams) *cobra.Command {
@@ -40,8 +41,7 @@ Exit: 0 no finding of the block tier; 1 there is one (0 with --audit-only);
 	}
 	cmd.Flags().StringVar(&f.json, "json", "", "write the findings to `FILE`, a JSON object a line")
 	cmd.Flags().StringVar(&f.sarif, "sarif", "", "write the findings to `FILE` as SARIF 2.1.0")
-	cmd.Flags().StringVar(&f.denylist, "exfil-denylist", "", "`FILE` with more domains that data is carried to, one a line")
-	cmd.Flags().StringVar(&f.phrases, "inject-phrases", "", "`FILE` with more injection phrases, one a line")
+	f.lists.register(cmd)
 	cmd.Flags().BoolVar(&f.allIPLiterals, "block-exfil-ip-literal", false, "take every internal address for the block tier")
 	cmd.Flags().BoolVar(&f.auditOnly, "audit-only", false, "exit 0 whatever is found")
 	cmd.Flags().IntVar(&f.inFlight, "max-inflight", trace.DefaultInFlight, "keep the last `N` open requests, as guard does")
@@ -52,7 +52,7 @@ func inspectTrace(s streams, f inspectFlags, path string) error {
 	if f.inFlight < 1 {
 		return usagef("--max-inflight must be at least 1")
 	}
-	catalog, err := loadCatalog(f.denylist, f.phrases)
+	catalog, err := f.lists.open()
 	if err != nil {
 		return &exitError{2, err}
 	}
@@ -71,7 +71,7 @@ func inspectTrace(s streams, f inspectFlags, path string) error {
 		run.name, run.file = "stdin", ""
 	}
 	sinks, err := report.Open(report.Options{
-		JSON: f.json, SARIF: f.sarif, Version: versionString(), Rules: resultRules(), Subject: run.file,
+		JSON: f.json, SARIF: f.sarif, Version: versionString(), Rules: guard.ResultRules(), Subject: run.file,
 		Note: func(text string) { fmt.Fprintf(s.err, "warning: %s\n", report.SafeText(text)) },
 	})
 	if err != nil {
@@ -208,8 +208,8 @@ func (r *inspection) entry(e trace.Entry) {
 // is not known here: it has the most protection.
 func (r *inspection) answer(line int, a trace.Answer) {
 	rep := r.catalog.Inspect(a.Body, inspect.Declaration{}, r.posture)
-	for _, found := range rep.Findings {
-		f := resultFinding(found, a)
+	for i := range rep.Findings {
+		f := guard.ResultFinding(&rep.Findings[i], a.ID, a.Tool)
 		if f.Action == report.Blocked || f.Action == report.Modified {
 			f.Action = report.Shadowed
 		}
@@ -248,55 +248,4 @@ func (r *inspection) summarise() {
 		result = fmt.Sprintf("%s: %d block, %d monitor, %d note", count(int(r.findings), "finding"), r.tiers["block"], r.tiers["monitor"], r.tiers["note"])
 	}
 	fmt.Fprintf(r.s.out, "%s\n", headings(r.s.out)(fmt.Sprintf("%s: %s, %d inspected; %s", report.SafeText(r.name), count(int(r.frames), "frame"), r.inspected, result)))
-}
-
-// loadCatalog is the catalog with the entries of two files, either of which may
-// be empty for none.
-func loadCatalog(denylist, phrases string) (*inspect.Catalog, error) {
-	var o inspect.Options
-	for _, list := range []struct {
-		path string
-		read func(string, io.Reader) ([]string, error)
-		into *[]string
-	}{{denylist, inspect.ReadDomains, &o.ExfilDomains}, {phrases, inspect.ReadPhrases, &o.Phrases}} {
-		if list.path == "" {
-			continue
-		}
-		f, err := os.Open(list.path)
-		if err != nil {
-			return nil, err
-		}
-		*list.into, err = list.read(list.path, f)
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-	}
-	return inspect.New(o)
-}
-
-// resultRules are the rules of result inspection, as SARIF tells them.
-func resultRules() []report.Rule {
-	var rules []report.Rule
-	for _, r := range inspect.Rules() {
-		rules = append(rules, report.Rule{ID: r.ID, Short: r.Short, Full: r.Full, Help: r.Help, Severity: r.Severity, Level: r.Level})
-	}
-	return rules
-}
-
-// resultFinding is what the catalog found in an answer, with the answer's tool
-// and id.
-func resultFinding(f inspect.Finding, a trace.Answer) report.Finding {
-	out := report.Finding{
-		RuleID: f.RuleID, SubRule: f.SubRule, Severity: f.Severity, Level: f.Level, Tier: string(f.Tier), Action: report.Action(f.Action),
-		Direction: string(trace.Server), Tool: a.Tool,
-		Pointer: f.Pointer, Message: f.Message, Snippet: f.Snippet, Matched: f.MatchedPhrases,
-	}
-	if a.ID.Present() {
-		out.RPCID = a.ID.Raw
-	}
-	if f.BlockIndex >= 0 {
-		out.Block = &f.BlockIndex
-	}
-	return out
 }

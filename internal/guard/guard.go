@@ -4,13 +4,10 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/inspect"
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
-	"github.com/aegis-aar/aegis/internal/wire"
 )
 
 // The rules of what is no result.
@@ -30,6 +27,7 @@ type Guard struct {
 	surface Surface // nil without a lock
 	sinks   *report.Sinks
 	frames  atomic.Int64
+	dropped atomic.Int64 // findings beyond what a report keeps
 }
 
 // New returns a Guard over a catalog. The surface may be nil.
@@ -39,6 +37,9 @@ func New(catalog *inspect.Catalog, p Posture, s Surface, sinks *report.Sinks) *G
 
 // Frames is how many answers were inspected.
 func (g *Guard) Frames() int64 { return g.frames.Load() }
+
+// Dropped is how many findings were too many in one answer to be told one by one.
+func (g *Guard) Dropped() int64 { return g.dropped.Load() }
 
 // Inspect implements [interpose.Inspector].
 func (g *Guard) Inspect(a interpose.Answer) (r interpose.Ruling) {
@@ -76,11 +77,12 @@ func (g *Guard) result(a interpose.Answer) interpose.Ruling {
 	acts := g.acts
 	acts.AuditOnly = acts.AuditOnly || a.Stray
 	rep := g.catalog.Inspect(a.Raw, declared, acts)
+	g.dropped.Add(int64(rep.Dropped))
 	var r interpose.Ruling
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		r.Findings = append(r.Findings, aar.Finding{Rule: f.RuleID, Action: string(f.Action)})
-		g.sinks.Report(resultFinding(f, a.ID, tool))
+		g.sinks.Report(ResultFinding(f, a.ID, tool))
 	}
 	switch {
 	case rep.Fault != nil:
@@ -132,23 +134,4 @@ func (g *Guard) OverCap(from interpose.Side) {
 		RuleID: ruleFrameError, Severity: report.Low, Tier: "note", Action: report.Passed,
 		Direction: direction, Message: "a frame over the cap passed unread",
 	})
-}
-
-func rpcID(id wire.ID) jsontext.Value {
-	if !id.Present() {
-		return nil
-	}
-	return jsontext.Value(id.Raw)
-}
-
-func resultFinding(f *inspect.Finding, id wire.ID, tool string) report.Finding {
-	out := report.Finding{
-		RuleID: f.RuleID, SubRule: f.SubRule, Severity: f.Severity, Level: f.Level, Tier: string(f.Tier),
-		Action: report.Action(f.Action), Direction: "s2c", RPCID: rpcID(id), Tool: tool,
-		Pointer: f.Pointer, Message: f.Message, Snippet: f.Snippet, Matched: f.MatchedPhrases,
-	}
-	if f.BlockIndex >= 0 {
-		out.Block = &f.BlockIndex
-	}
-	return out
 }

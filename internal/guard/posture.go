@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/aegis-aar/aegis/inspect"
+	"github.com/aegis-aar/aegis/internal/report"
 )
 
 // Posture says what blocks and what is only watched, as the flags resolve
@@ -60,30 +61,37 @@ func (p Posture) Blocks(c Category) bool {
 	return !p.AuditOnly && !p.Watch[Deterministic] && !p.Watch[c]
 }
 
+// Armed is what was given to a session.
+type Armed struct {
+	Arguments, Rules bool   // the halves of the policy
+	Lock             bool   // a lock
+	Recording        string // the file that frames are recorded in, empty for none
+}
+
 // Banner is what guard says once at its start: what blocks, what is only
 // watched, what is inactive and which flag would arm it. It follows from the
 // flags alone and names no server.
-func (p Posture) Banner(policy, lock bool, record string) string {
+func (p Posture) Banner(a Armed) string {
 	var blocks, watches, inactive []string
+	sort := func(c Category, what string) {
+		if p.Blocks(c) {
+			blocks = append(blocks, what)
+		} else {
+			watches = append(watches, what)
+		}
+	}
 	for _, c := range Categories {
-		armed := true
-		switch c {
-		case Policy:
-			if armed = policy; !armed {
-				inactive = append(inactive, "policy (--policy FILE with defaults, tools or bindings)")
-			}
-		case ListChanged:
-			if armed = lock; !armed {
-				inactive = append(inactive, "list-changed (--lock FILE)")
-			}
-		}
 		switch {
-		case !armed:
-		case p.Blocks(c):
-			blocks = append(blocks, c.note(p))
+		case c == Policy && !a.Arguments:
+			inactive = append(inactive, "policy (--policy FILE with defaults, tools or bindings)")
+		case c == ListChanged && !a.Lock:
+			inactive = append(inactive, "list-changed (--lock FILE)")
 		default:
-			watches = append(watches, string(c))
+			sort(c, c.note(p))
 		}
+	}
+	if a.Rules {
+		sort(Policy, "rules of the policy")
 	}
 	if p.BlockPhrases != inspect.BlockNoPhrase && !p.AuditOnly {
 		blocks = append(blocks, "inject-phrase")
@@ -103,8 +111,8 @@ func (p Posture) Banner(policy, lock bool, record string) string {
 			fmt.Fprintf(&b, "%-12s %s\n", line.what, strings.Join(line.names, ", "))
 		}
 	}
-	if record != "" {
-		fmt.Fprintf(&b, "--record writes raw frames, secrets included, to %s\n", record)
+	if a.Recording != "" {
+		fmt.Fprintf(&b, "--record writes raw frames, secrets included, to %s\n", report.SafeText(a.Recording))
 	}
 	return b.String()
 }
