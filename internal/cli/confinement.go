@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os/exec"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/confine"
 	"github.com/aegis-aar/aegis/internal/interpose"
@@ -56,6 +58,18 @@ func (c *confinement) ended(exit interpose.Exit, err error) (closing *aar.Confin
 	end := c.plan.Ended(exit.Code, exit.Number, c.tail.Bytes())
 	closing.Cause = string(end.Cause)
 	return closing, end.Hint
+}
+
+// explainPlan prints what would be granted, and starts nothing.
+func explainPlan(s streams, cmd *cobra.Command, f *relayFlags, argv []string, asJSON bool) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	plan, err := f.plan(argv)
+	if err != nil {
+		return err
+	}
+	return explained(s.out, plan, asJSON)
 }
 
 // confine arms the relay with the plan, if there is one.

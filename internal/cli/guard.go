@@ -58,6 +58,9 @@ error or if nothing could be started; 3 if --strict ended the session.`,
 		Annotations: map[string]string{usageExit: "2"},
 		Args:        childCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.relay.confine.explain {
+				return guardError(explainPlan(s, cmd, &f.relay, args, false))
+			}
 			if err := f.check(cmd); err != nil {
 				return err
 			}
@@ -94,6 +97,12 @@ func (f *guardFlags) check(cmd *cobra.Command) error {
 
 // guardError makes what goes wrong before the session the fatal error that it is.
 func guardError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[usageError](err); ok {
+		return err // 2 by the command's annotation
+	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit
 	}
@@ -113,9 +122,6 @@ func runGuard(r *relay, f guardFlags) error {
 	plan, err := f.relay.plan(r.cfg.Argv)
 	if err != nil {
 		return guardError(err)
-	}
-	if f.relay.confine.explain {
-		return explained(r.out, plan, false)
 	}
 	r.confine(&f.relay.confine, plan, f.relay.record.audit)
 	catalog, err := f.posture.lists.open()

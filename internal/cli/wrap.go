@@ -8,6 +8,7 @@ import (
 
 func newWrap(s streams) *cobra.Command {
 	var f relayFlags
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "wrap --audit PATH --signing-key PATH [flags] -- COMMAND [ARG...]",
 		Short: "Stand in front of an MCP server, record every tools/call and decide it",
@@ -31,7 +32,12 @@ started.`,
   aegis wrap --audit ~/.aegis/records/ --signing-key ~/.aegis/signing.key -- npx -y @modelcontextprotocol/server-memory`,
 		Args: childCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.confine.explain {
+				return explainPlan(s, cmd, &f, args, asJSON)
+			}
 			switch {
+			case asJSON:
+				return usagef("--json only applies with --confine-explain")
 			case f.record.audit == "":
 				return usagef("wrap requires --audit <PATH>")
 			case f.record.key == "":
@@ -45,6 +51,7 @@ started.`,
 	}
 	f.register(cmd)
 	cmd.Flags().IntVar(&f.maxFrame, "max-frame-bytes", interpose.DefaultMaxFrame, "refuse client frames longer than this many `BYTES`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "with --confine-explain, print the plan as JSON")
 	f.maxInFlight = interpose.MaxInFlight
 	return cmd
 }
@@ -60,9 +67,6 @@ func runWrap(r *relay, f relayFlags) error {
 	plan, err := f.plan(r.cfg.Argv)
 	if err != nil {
 		return err
-	}
-	if f.confine.explain {
-		return explained(r.out, plan, false)
 	}
 	r.confine(&f.confine, plan, f.record.audit)
 	if err := r.keepRecord(f.record); err != nil {

@@ -243,7 +243,11 @@ func literal(value []byte, quoted bool) bool {
 	if integrity(value) || !quoted && bytes.IndexByte(value, '/') >= 0 && digit == 0 {
 		return false
 	}
-	if wordy(value) {
+	words := wordy(value)
+	if digit+lower+upper == 3 {
+		words = 5*inWords(value) >= 3*len(value)
+	}
+	if words {
 		return quoted && digit != 0 && upper+lower == 2 && symbol != 0
 	}
 	return digit != 0 || upper+lower == 2

@@ -284,6 +284,9 @@ func (f *finder) azureSigned(i int, signature string) {
 	for start > 0 && i-start < far && class[f.text[start-1]]&clAlnum != 0 {
 		start--
 	}
+	if end-start == length+1 && start > 0 && f.text[start-1] == '\\' {
+		start++ // the letter of an escape
+	}
 	if end-start == length && startsWord(f.text, start) && endsWord(f.text, end) {
 		f.add(ruleAzure, start, end)
 	}
