@@ -117,9 +117,8 @@ type Confinement struct {
 	LandlockABI uint64    `json:"landlock_abi,omitzero"`
 	PlanDigest  string    `json:"plan_digest,omitzero"` // SHA-256 of the plan's canonical JSON
 	Controls    []Control `json:"controls,omitempty"`
-	// Cause tells an end that confinement brought about from an ordinary one:
-	// `killed by seccomp`, `killed by seccomp in a child process`, or `denied: …`
-	// and what.
+	// Cause tells an end that confinement had to do with from an ordinary one:
+	// `killed by seccomp`, `killed by seccomp in a child process` or `denied`.
 	Cause string `json:"cause,omitzero"`
 }
 

@@ -32,8 +32,9 @@ type Plan struct {
 	Known bool
 	// Binding overrides the guesses; nil without one.
 	Binding *Binding
-	// Named holds, by shape, the pointer of an argument that must be there and
-	// supplies the shape besides those that are guessed; "" for none.
+	// Named holds, by shape, the pointer of an argument that supplies the shape
+	// besides those that are guessed; "" for none. If it is there the tool has the
+	// shape, and if the tool has the shape it must be there.
 	Named [shapes]string
 	// Resolve has the shapes whose paths are resolved through symlinks.
 	Resolve shape.Set
@@ -149,6 +150,7 @@ type word struct {
 	name    string
 	takes   shape.Set // the shapes that an argument of that name could supply
 	content bool      // it holds what is written
+	plain   bool      // it is one word
 
 	call   uint64 // the last call that had it
 	index  int    // in the names of that call
@@ -226,7 +228,7 @@ func (w *walker) value(name int) error {
 	if w.tracks && w.bind(&l) {
 		return w.dec.SkipValue()
 	}
-	if name >= 0 && !l.fixed && w.mayBe(l.kind, w.names[name].name) {
+	if name >= 0 && !l.fixed && w.names[name].mayBe(l.kind) {
 		w.names[name].free = true
 	}
 	switch l.kind {
@@ -248,19 +250,6 @@ func (w *walker) value(name int) error {
 		return err
 	}
 	return w.leaf(l, nil)
-}
-
-// mayBe reports whether a value of that kind may be what its name says: `path`
-// may stand for a path whatever it holds but a boolean; `max_files` does not
-// with a number, nor `path_options` with an object. A list is what its elements are.
-func (w *walker) mayBe(kind jsontext.Kind, name string) bool {
-	switch kind {
-	case 't', 'f', '[':
-		return false
-	case '0', '{':
-		return plainName(name)
-	}
-	return true
 }
 
 func (w *walker) object(l leaf) error {
@@ -310,10 +299,11 @@ func (w *walker) object(l leaf) error {
 }
 
 // supplied reports whether a string among the leaves from the given one on may
-// supply what the name does.
+// supply what the name does. A member name with a slash is more likely a path
+// than a word for one, and what it holds is something else.
 func (w *walker) supplied(from, name int) bool {
 	for _, l := range w.leaves[from:] {
-		if l.kind == '"' && l.name >= 0 && w.names[l.name].takes&w.names[name].takes != 0 {
+		if l.kind == '"' && l.name >= 0 && w.names[l.name].takes&w.names[name].takes != 0 && !strings.ContainsAny(w.names[l.name].name, `/\`) {
 			return true
 		}
 	}
@@ -368,9 +358,22 @@ func (w *walker) name(raw jsontext.Value) (index int, err error) {
 	return known.index, nil
 }
 
+// mayBe reports whether a value of that kind may be what its name says: `path`
+// may stand for a path whatever it holds but a boolean; `max_files` does not
+// with a number, nor `path_options` with an object. A list is what its elements are.
+func (w *word) mayBe(kind jsontext.Kind) bool {
+	switch kind {
+	case 't', 'f', '[':
+		return false
+	case '0', '{':
+		return w.plain
+	}
+	return true
+}
+
 // newWord asks package shape once.
 func newWord(text string) *word {
-	w := &word{name: text}
+	w := &word{name: text, plain: len(shape.Segments(text)) == 1}
 	for _, s := range shape.All() {
 		if s.Takes(text) {
 			w.takes = w.takes.With(s)
@@ -478,7 +481,7 @@ func (w *walker) params(tool string) (Params, shape.Set) {
 			switch {
 			case l.kind == '"':
 				params, supplied = w.derive(params, s, l), supplied.With(s)
-			case l.bound.Has(s) || w.mayBe(l.kind, w.names[l.name].name):
+			case l.bound.Has(s) || w.names[l.name].mayBe(l.kind):
 				params = append(params, Param{Shape: s, Arg: l.arg, Fault: Missing, Why: "is " + kindText(l.kind) + ", not a string"})
 				supplied = supplied.With(s)
 			}
@@ -503,6 +506,9 @@ func (w *walker) params(tool string) (Params, shape.Set) {
 // shapes is what the tool has.
 func (w *walker) shapes(tool string) shape.Set {
 	found := w.plan.Shapes
+	for i := range w.leaves {
+		found |= w.leaves[i].named
+	}
 	if w.plan.Known {
 		return found
 	}
@@ -571,10 +577,6 @@ func moves(tool string) bool {
 		return s == "move" || s == "mv" || s == "rename"
 	})
 }
-
-// plainName reports a name of one word. A number under `path` stands in the
-// place of a path; one under `max_files` does not.
-func plainName(name string) bool { return len(shape.Segments(name)) == 1 }
 
 func first(s shape.Set) shape.Shape {
 	for _, s := range s.Shapes() {

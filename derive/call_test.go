@@ -55,6 +55,8 @@ func TestCallByNames(t *testing.T) {
 		{"a boolean is no path", "read_file", `{"path":"/a","file":true}`, "fs.read/path=/a"},
 		{"a number and a boolean make no shape", "search", `{"topic":"x","max_files":5,"errorPath":true}`, ""},
 		{"an object for a path", "read_file", `{"file":"/a","path":{"value":"/b"}}`, "fs.read/file=/a fs.read/path=missing"},
+		{"an object whose members are called by paths", "push_files", `{"files":{"/etc/path":"/srv/a"},"content":""}`, "fs.write/files/~1etc~1path=/srv/a fs.write/files=missing"},
+		{"a list of objects that hold the path under another name", "read_file", `{"files":[{"name":"/etc/passwd"}]}`, "fs.read/files/0=missing"},
 		{"an object with a path", "read_file", `{"file":{"path":"/a","mode":"r"}}`, "fs.read/file/path=/a"},
 		{"an exact number is never text", "read_file", `{"path":9007199254740993}`, "fs.read/path=missing"},
 
@@ -105,6 +107,8 @@ func TestCallByPlan(t *testing.T) {
 		{"path_arg adds to the guesses", "save", `{"o":"/a","path":"/b","content":""}`, Plan{Shapes: set(shape.FilesystemWrite), Named: named(shape.FilesystemWrite, "/o")}, "fs.write/o=/a fs.write/path=/b"},
 		{"path_arg is absent", "save", `{"path":"/b","content":""}`, Plan{Shapes: set(shape.FilesystemWrite), Named: named(shape.FilesystemWrite, "/o")}, "fs.write/path=/b fs.write/o=missing"},
 		{"path_arg is a number", "save", `{"o":1}`, Plan{Shapes: set(shape.FilesystemWrite), Named: named(shape.FilesystemWrite, "/o")}, "fs.write/o=missing"},
+		{"path_arg of any tool that has it", "t", `{"o":"/a"}`, Plan{Named: named(shape.FilesystemRead, "/o")}, "fs.read/o=/a"},
+		{"path_arg of a tool that has it not", "t", `{"x":"/a"}`, Plan{Named: named(shape.FilesystemRead, "/o")}, ""},
 		{"path_arg below lists", "t", `{"l":[{"o":"/a"},{"o":"/b"}]}`, Plan{Shapes: set(shape.FilesystemRead), Named: named(shape.FilesystemRead, "/l/o")}, "fs.read/l/0/o=/a fs.read/l/1/o=/b"},
 
 		{"a binding names the path", "t", `{"target_loc":"/a","x":"/b"}`, bound(nil, Bound{"/target_loc", shape.FilesystemRead}), "fs.read/target_loc=/a"},

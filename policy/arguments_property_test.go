@@ -52,7 +52,8 @@ func drawSections(t *rapid.T, label string) map[string]map[string]string {
 		}
 	}
 	for _, s := range []string{"filesystem_write", "filesystem_read"} {
-		put(s, [2]string{"allow_paths", yamlList(drawList(t, label+"allow", drawnGlobs))}, [2]string{"deny_paths", yamlList(drawList(t, label+"deny", drawnGlobs))})
+		put(s, [2]string{"allow_paths", yamlList(drawList(t, label+"allow", drawnGlobs))}, [2]string{"deny_paths", yamlList(drawList(t, label+"deny", drawnGlobs))},
+			[2]string{"path_arg", rapid.SampledFrom([]string{"path", "x", "/list/path", "nowhere"}).Draw(t, label+"arg")})
 	}
 	put("shell_exec", [2]string{"allow", flag("allow")}, [2]string{"allow_commands", yamlList(drawList(t, label+"commands", []string{"ls", "git", "rm"}))})
 	put("http_request", [2]string{"allow_hosts", yamlList(drawList(t, label+"hosts", drawnPatterns))}, [2]string{"deny_cidrs", yamlList(drawList(t, label+"cidrs", drawnCIDRs))},

@@ -153,17 +153,17 @@ func (e *Engine) Decide(reqs []Request, verdicts []Verdict) (hash aar.PolicySetH
 	return set.hash, refused
 }
 
-// nothing is the argument half of a policy that has none: it derives all the same.
-var nothing = newSet("", Allow, 0, nil, compiled(&argumentHalf{}), "")
+// guessing is the argument half of a Set that has none: it derives by the names
+// of a call.
+var guessing = compiled(&argumentHalf{})
 
 // judge asks the argument half. A refusal has a Code, anything else is to be
 // filled in by the rules.
 func (e *Engine) judge(set *Set, req Request) Verdict {
 	if set.arguments == nil {
-		j, _ := nothing.arguments.judge(req, e.surface, false)
-		return Verdict{Params: j.Params, Derived: true}
+		return Verdict{Params: guessing.judge(req, e.surface, false).Params, Derived: true}
 	}
-	j, _ := set.arguments.judge(req, e.surface, false)
+	j := set.arguments.judge(req, e.surface, false)
 	v := Verdict{Notes: j.Notes, Params: j.Params, Derived: true}
 	if j.Denied != nil {
 		v.Status, v.Reason, v.MatchedRule, v.Code = Denied, j.Denied.Reason, j.Denied.Rule, j.Denied.Code

@@ -4,10 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/aegis-aar/aegis/aar"
+	"github.com/aegis-aar/aegis/policy"
 )
 
 // TestWorkedHashes checks the worked examples of the documentation: the hash of
@@ -59,5 +62,35 @@ func TestWhatMovesTheHash(t *testing.T) {
 		if (hash(c.a) == hash(c.b)) != c.same {
 			t.Errorf("%s: same is %v", c.name, !c.same)
 		}
+	}
+}
+
+// TestDocumentedPolicies: every YAML example of the documentation loads.
+func TestDocumentedPolicies(t *testing.T) {
+	t.Parallel()
+	docs, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(docs, -1)
+	suites := 0
+	for _, m := range blocks {
+		if strings.HasPrefix(string(m[1]), "policy: ") {
+			suites++
+			file := filepath.Join(t.TempDir(), "p.test.yaml")
+			if err := os.WriteFile(file, m[1], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := policy.LoadSuite(file); err != nil {
+				t.Errorf("%v\n%s", err, m[1])
+			}
+			continue
+		}
+		if _, err := policy.Parse("docs", m[1]); err != nil {
+			t.Errorf("%v\n%s", err, m[1])
+		}
+	}
+	if len(blocks) < 9 || suites != 1 {
+		t.Errorf("%d examples, %d test files", len(blocks), suites)
 	}
 }

@@ -47,12 +47,11 @@ func (s *Set) Judge(req Request, surface *Surface) Judgement {
 	if s.arguments == nil {
 		return Judgement{}
 	}
-	j, _ := s.arguments.judge(req, surface, true)
-	return j
+	return s.arguments.judge(req, surface, true)
 }
 
 // judge decides; unless all is set it stops at the first refusal.
-func (h *argumentHalf) judge(req Request, surface *Surface, all bool) (Judgement, shape.Set) {
+func (h *argumentHalf) judge(req Request, surface *Surface, all bool) Judgement {
 	t := h.of(req.Tool)
 	plan, fault := t.planFor(req.Tool, surface)
 	params, found := derive.Call(req.Tool, req.Arguments, plan)
@@ -61,7 +60,7 @@ func (h *argumentHalf) judge(req Request, surface *Surface, all bool) (Judgement
 		fault.Rule, fault.Line = "bindings."+aar.BoundedName(req.Tool), t.binding.hashLine
 		j.add(*fault)
 		if !all {
-			return j, found
+			return j
 		}
 	}
 	for i := range params {
@@ -74,7 +73,7 @@ func (h *argumentHalf) judge(req Request, surface *Surface, all bool) (Judgement
 	if found == 0 && len(params) == 0 {
 		j.Notes = append(j.Notes, NoteUnmatched)
 	}
-	return j, found
+	return j
 }
 
 func (j *Judgement) add(f Finding) {

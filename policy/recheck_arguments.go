@@ -52,7 +52,7 @@ func (h *argumentHalf) judgeAgain(tool string, out *outcomeReader, same bool) (a
 			continue
 		}
 		if !same {
-			switch now.counts(t, tool, d, p.Shape) {
+			switch now.counts(t, tool, &p) {
 			case no:
 				continue
 			case perhaps:
@@ -79,6 +79,7 @@ func (h *argumentHalf) judgeAgain(tool string, out *outcomeReader, same bool) (a
 // rereading is what a policy would look at in a Call that another one decided.
 type rereading struct {
 	least, most shape.Set // shapes the tool has at the least and at the most
+	valued      shape.Set // shapes of which the record has a value
 	complete    bool      // the record holds all that is looked at for certain
 }
 
@@ -91,60 +92,72 @@ const (
 )
 
 // reread works out the shapes of a recorded Call by the names in its record.
-// Whether it had an argument that says what is written is not in there, which
-// leaves open whether an unnamed tool writes.
+// Whether it had an argument that says what is written is not in there, nor
+// whether one without a value was there at all, which leaves some shapes open.
 func (t *toolRules) reread(tool string, entries []aar.Derived, locked bool) rereading {
+	r := rereading{complete: true}
 	var recorded shape.Set
 	var props []shape.Property
-	held := make(map[string]shape.Set) // by pointer
+	maybe := []shape.Property{{Name: "content", Text: true}}
+	held := make(map[string]shape.Set)  // by pointer
+	there := make(map[string]shape.Set) // those that have a value
 	for i := range entries {
-		s, ok := shape.ByAxis(entries[i].Axis)
+		d := &entries[i]
+		s, ok := shape.ByAxis(d.Axis)
 		if !ok {
 			continue
 		}
 		recorded = recorded.With(s)
-		held[entries[i].Arg] = held[entries[i].Arg].With(s)
-		if name := memberName(entries[i].Arg); name != "" && t.binding.roleOf(entries[i].Arg, s) != setAside {
-			props = append(props, shape.Property{Name: name, Text: true})
+		held[d.Arg] = held[d.Arg].With(s)
+		prop := shape.Property{Name: memberName(d.Arg), Text: true}
+		if p, _ := derive.Recall(d); p.Fault == derive.Missing {
+			maybe = append(maybe, prop)
+			continue
+		}
+		props = append(props, prop)
+		there[d.Arg] = there[d.Arg].With(s)
+		r.valued = r.valued.With(s)
+	}
+	// An argument that the policy names gives the tool its shape, if it is there.
+	given, perhaps := t.armed, t.armed
+	for _, s := range shape.All() {
+		if named := t.plan.Named[s]; named != "" {
+			perhaps = perhaps.With(s)
+			if heldAt(there, named) != 0 {
+				given = given.With(s)
+			}
 		}
 	}
-	r := rereading{complete: true}
 	switch {
 	case locked: // it was the lock that said what the tool does
-		r.least = derive.Join(t.armed, recorded)
-		r.most = r.least
+		r.least, r.most = derive.Join(given, recorded), derive.Join(perhaps, recorded)
 	case t.binding != nil:
-		r.least = t.armed
-		r.most = r.least
+		r.least, r.most = given, perhaps
 	default:
-		r.least = derive.Join(t.armed, shape.Recognise(tool, props))
-		r.most = derive.Join(t.armed, shape.Recognise(tool, append(props, shape.Property{Name: "content", Text: true})))
-		if recorded.Has(shape.FilesystemRead) && !recorded.Has(shape.FilesystemWrite) {
+		r.least, r.most = derive.Join(given, shape.Recognise(tool, props)), derive.Join(perhaps, shape.Recognise(tool, append(maybe, props...)))
+		if given == perhaps && len(maybe) == 1 && recorded.Has(shape.FilesystemRead) && !recorded.Has(shape.FilesystemWrite) {
 			r.most = r.least // it would have been written, too, had there been one
 		}
 	}
 	if r.least&^recorded != 0 {
 		r.complete = false
 	}
-	for pointer, has := range held {
-		if pointer == "" {
-			continue
-		}
+	for pointer, has := range there {
 		if t.binding == nil && derive.Axes(tool, memberName(pointer), r.least)&^has != 0 {
 			r.complete = false
 		}
 	}
-	for _, s := range r.least.Shapes() {
-		if named := t.plan.Named[s]; named != "" && !t.heldAt(held, s, named) {
+	for _, s := range shape.All() {
+		if named := t.plan.Named[s]; named != "" && !heldAt(held, named).Has(s) {
 			r.complete = false
 		}
-		if t.binding == nil {
+		if t.binding == nil || !r.least.Has(s) {
 			continue
 		}
 		bound, found := false, held[""].Has(s)
 		for _, b := range t.binding.plan.Bound {
 			if b.Shape == s {
-				bound, found = true, found || t.heldAt(held, s, b.Pointer)
+				bound, found = true, found || heldAt(held, b.Pointer).Has(s)
 			}
 		}
 		if bound && !found {
@@ -154,44 +167,50 @@ func (t *toolRules) reread(tool string, entries []aar.Derived, locked bool) rere
 	return r
 }
 
-func (t *toolRules) heldAt(held map[string]shape.Set, s shape.Shape, pointer string) bool {
+// heldAt has the shapes that a record has at a pointer, whatever the indices.
+func heldAt(held map[string]shape.Set, pointer string) (all shape.Set) {
 	for at, has := range held {
-		if has.Has(s) && withoutIndices(at) == withoutIndices(pointer) {
-			return true
+		if withoutIndices(at) == withoutIndices(pointer) {
+			all |= has
 		}
 	}
-	return false
+	return all
 }
 
 // counts reports whether a recorded parameter is one that t derives.
-func (r *rereading) counts(t *toolRules, tool string, d *aar.Derived, s shape.Shape) answer {
+func (r *rereading) counts(t *toolRules, tool string, p *derive.Param) answer {
+	s := p.Shape
+	both := r.least.Has(s) && r.most.Has(s)
 	switch {
-	case d.Arg == "" && r.complete && r.least.Has(s) && r.most.Has(s):
-		return yes
-	case d.Arg == "":
-		return perhaps // by a name that is not recorded; or it is where the other did not look
-	case !r.most.Has(s) && !r.least.Has(s):
+	case p.Arg == "" || p.Fault == derive.Missing:
+		// It had no value, or was not there. If this policy is sure to want one, and
+		// there is none, that is a refusal either way.
+		if both && r.complete && !r.valued.Has(s) {
+			return yes
+		}
+		return perhaps
+	case t.binding != nil && t.binding.roleOf(p.Arg, s) == setAside && t.plan.Named[s] == "":
 		return no
-	case !r.most.Has(s) || !r.least.Has(s):
+	case !both:
 		return perhaps
 	}
-	pointer := withoutIndices(d.Arg)
+	pointer := withoutIndices(p.Arg)
 	if named := t.plan.Named[s]; named != "" && withoutIndices(named) == pointer {
 		return yes
 	}
 	if t.binding != nil {
-		switch t.binding.roleOf(d.Arg, s) {
-		case inForce:
+		if t.binding.roleOf(p.Arg, s) == inForce {
 			return yes
-		case setAside:
-			return no
 		}
 		return perhaps // read by its name, which counts for less beside a binding
 	}
-	if (derive.Axes(tool, memberName(d.Arg), r.least) & derive.Axes(tool, memberName(d.Arg), r.most)).Has(s) {
+	name := memberName(p.Arg)
+	if (derive.Axes(tool, name, r.least) & derive.Axes(tool, name, r.most)).Has(s) {
 		return yes
 	}
-	return no
+	// Another policy had it read so. Its value stood for one that was looked for
+	// under other names, of which the record then says nothing.
+	return perhaps
 }
 
 type bindingRole uint8

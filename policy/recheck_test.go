@@ -247,21 +247,28 @@ func FuzzRecheck(f *testing.F) {
 		f.Add(line)
 	}
 	f.Add([]byte(call("x", wasParked, `"role":"\ud83d\ude00"`)))
+	for _, derived := range []string{`[]`, `null`, `[{"axis":"fs.read","arg":"/path","path_raw":"~/a","path":"/a","resolved":"at-decision"},{"axis":"net","arg":"/l/0/url","host":"127.1","port":0}]`,
+		`[{"axis":"exec","words":[],"metachar":true},{"axis":"sql","kinds":["UNKNOWN"],"stacked":true},{"truncated":true},{"axis":"net","redacted":true}]`} {
+		f.Add([]byte(call("t", wasAllowed, `"derived":`+derived)))
+	}
 	set, err := policy.Load("testdata/policy_yaml/seed-dreamd-policy.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
+	arguments := mustParse(f, argumentPolicy+"bindings: {t: {arguments: [{arg: path, axis: fs.read}], other: [x]}}\n")
 	f.Fuzz(func(t *testing.T, record []byte) {
-		var answers int
-		tally, err := policy.Recheck(bytes.NewReader(record), set, func(r *policy.Rechecked) error {
-			answers++
-			if (r.Why == "") != (r.Change != policy.Indeterminate) {
-				t.Fatalf("%+v", r)
+		for _, s := range []*policy.Set{set, arguments} {
+			var answers int
+			tally, err := policy.Recheck(bytes.NewReader(record), s, func(r *policy.Rechecked) error {
+				answers++
+				if (r.Why == "") != (r.Change != policy.Indeterminate) {
+					t.Fatalf("%+v", r)
+				}
+				return nil
+			}, func(policy.Note) {})
+			if err != nil || tally.Calls() != answers {
+				t.Fatalf("%v, %d of %d", err, answers, tally.Calls())
 			}
-			return nil
-		}, func(policy.Note) {})
-		if err != nil || tally.Calls() != answers {
-			t.Fatalf("%v, %d of %d", err, answers, tally.Calls())
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aegis-aar/aegis/policy"
+	"github.com/go-json-experiment/json"
 )
 
 func writeSuite(t *testing.T, src string) string {
@@ -106,6 +107,90 @@ func TestExamples(t *testing.T) {
 			if !r.Passed() {
 				t.Errorf("%s:%d: %s: %s", file, r.Step.Line, r.Case.Name, r.Failure)
 			}
+		}
+	}
+}
+
+// TestExamplesKnowTheirServers: each starter policy judges every tool of its
+// server, as the server lists it, and its bindings are to the schemas of today.
+func TestExamplesKnowTheirServers(t *testing.T) {
+	t.Parallel()
+	for server, tools := range map[string]int{"filesystem": 14, "memory": 9, "everything": 19} {
+		text, err := os.ReadFile("testdata/reference/" + server + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var listed []struct {
+			Name            string `json:"name"`
+			InputSchemaHash string `json:"input_schema_hash"`
+			Properties      []struct {
+				Path  string   `json:"path"`
+				Types []string `json:"types"`
+			} `json:"properties"`
+		}
+		if err := json.Unmarshal(text, &listed); err != nil || len(listed) != tools {
+			t.Fatal(err, len(listed))
+		}
+		u, err := policy.LoadSuite("../examples/policies/" + server + ".test.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried := map[string]bool{}
+		for _, c := range u.Cases {
+			for _, s := range c.Steps {
+				tried[s.Request.Tool] = true
+			}
+		}
+		surface := make([]policy.ToolSurface, len(listed))
+		for i, l := range listed {
+			if !tried[l.Name] {
+				t.Errorf("%s: no case for %s", server, l.Name)
+			}
+			surface[i] = policy.ToolSurface{Name: l.Name, InputSchemaHash: l.InputSchemaHash}
+			for _, p := range l.Properties {
+				surface[i].Properties = append(surface[i].Properties, policy.Property(p))
+			}
+		}
+		s, err := policy.Load(u.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range s.LintAgainst(policy.NewSurface(surface)) {
+			t.Errorf("%v", w)
+		}
+		if text := "version: 1\n" + policy.ProposeBindings(surface); codesAt(mustParse(t, text).LintAgainst(policy.NewSurface(surface))) != nil {
+			t.Errorf("%s: the proposed bindings do not fit", server)
+		}
+	}
+}
+
+// TestSuiteArguments: the arguments of a test are JSON as it is written, and what
+// YAML readers take for different things must be quoted.
+func TestSuiteArguments(t *testing.T) {
+	t.Parallel()
+	load := func(arguments string) (string, error) {
+		u, err := policy.LoadSuite(writeSuite(t, "policy: p\ncases: [{name: n, tool: t, expect: allowed, arguments: "+arguments+"}]\n"))
+		if err != nil {
+			return "", err
+		}
+		return string(u.Cases[0].Steps[0].Request.Arguments), nil
+	}
+	for arguments, want := range map[string]string{
+		`{}`: `{}`,
+		`{a: x, "b": [1, 1.50, -0, 1e400, 9007199254740993], c: {d: null, e: ~, f: true}}`: `{"a":"x","b":[1,1.50,-0,1e400,9007199254740993],"c":{"d":null,"e":null,"f":true}}`,
+		`{a: "1", b: 'true', c: "\u0007é"}`:                                                `{"a":"1","b":"true","c":"\u0007é"}`,
+		`{a: ~/x, b: "", "c\"d": /srv/**}`:                                                 `{"a":"~/x","b":"","c\"d":"/srv/**"}`,
+	} {
+		if got, err := load(arguments); err != nil || got != want {
+			t.Errorf("%s: %s %v, want %s", arguments, got, err, want)
+		}
+	}
+	for arguments, want := range map[string]string{
+		`[a]`: "`arguments` is a mapping, found a list", `{a: yes}`: "`yes` may be read as a boolean", `{a: 0123}`: "may be read as a number",
+		`{a: 2026-01-02}`: "may be read as a date", `{a: 1, a: 2}`: "given once", `{[a]: 1}`: "a name of an argument is text",
+	} {
+		if _, err := load(arguments); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", arguments, err, want)
 		}
 	}
 }

@@ -34,7 +34,7 @@ var reaching = wordSet(strings.Join([]string{
 		asynchronous_connection_failover_add_managed asynchronous_connection_failover_delete_managed
 		asynchronous_connection_failover_reset`,
 	// SQLite: its shell and extensions
-	`load_extension readfile writefile edit fts3_tokenizer eval fsdir lsdir zipfile sha1_query sha3_query`,
+	`load_extension readfile writefile edit fts3_tokenizer eval fsdir lsdir zipfile optimize sha1_query sha3_query`,
 	// SQL Server
 	`openrowset openquery opendatasource fn_trace_gettable fn_get_audit_file fn_xe_file_target_read_file
 		fn_dump_dblog fn_dblog fn_full_dblog`,
@@ -47,8 +47,7 @@ var reaching = wordSet(strings.Join([]string{
 		mysql_scan mysql_query mysql_execute iceberg_scan delta_scan getenv`,
 }, " "))
 
-// reachingPrefixes begin the names of families of such functions, or of the
-// package in front of one (utl_http.request).
+// reachingPrefixes begin the names of families of such functions.
 var reachingPrefixes = [...]string{
 	"audit_log_", "binary_upgrade_", "brin_desummarize_", "brin_summarize_", "dblink", "dbms_", "group_replication_",
 	"keyring_", "lo_", "pg_advisory_", "pg_backup_", "pg_buffercache_evict", "pg_create_", "pg_copy_", "pg_drop_", "pg_execute_",
@@ -81,4 +80,15 @@ func reachingFunction(name string) bool {
 		}
 	}
 	return false
+}
+
+// reachingOwner says whether every function of that package or schema is one:
+// Oracle's supplied packages, pg_cron, pg_net and the cloud extensions.
+func reachingOwner(name string) bool {
+	switch lower := strings.ToLower(name[:min(len(name), longestFunction)]); lower {
+	case "cron", "net", "aws_s3", "aws_commons", "aws_lambda", "azure_storage":
+		return true
+	default:
+		return strings.HasPrefix(lower, "utl_") || strings.HasPrefix(lower, "dbms_")
+	}
 }

@@ -41,3 +41,27 @@ func pragmaTable(name string) bool {
 	}
 	return !listed(pragmaQueries, name[len(pragmaTablePrefix):])
 }
+
+// pragma reads SQLite's PRAGMA: [schema.]name [= value | (value)].
+func (r *reader) pragma(s []token, head int) {
+	i := head + 1
+	if i+1 < len(s) && s[i].kind <= tokenString && s[i+1].kind == tokenDot {
+		i += 2
+	}
+	if i >= len(s) || s[i].kind > tokenString {
+		r.refuse(faultPragma)
+		return
+	}
+	name := r.nameOf(s[i])
+	queries, values := listed(pragmaQueries, name), listed(pragmaValues, name)
+	bare := i+1 == len(s)
+	argument := !bare && (s[i+1].kind == tokenOpen && s[len(s)-1].kind == tokenClose || r.is(s, i+1, '='))
+	switch {
+	case bare && (queries || values), argument && queries:
+		r.kinds.add(kindPragma)
+	case bare, argument:
+		r.kinds.add(kindPragmaSet)
+	default:
+		r.refuse(faultPragma)
+	}
+}

@@ -9,8 +9,8 @@ type keyword struct {
 	text string // in lower case
 	kind kind   // of a statement that begins with it, kindNone if none does
 
-	// starts: reserved in T-SQL, where a statement needs no separator, so that
-	// behind a whole expression it can only begin the next one.
+	// starts: behind a whole expression it begins the next statement in T-SQL,
+	// which needs no separator. Most of these are reserved there.
 	starts bool
 	// clause: reserved in T-SQL and never the end of an expression or a clause.
 	clause bool
@@ -126,6 +126,10 @@ const (
 	wWaitfor
 	wSignal
 	wResignal
+	wEnable
+	wDisable
+	wReceive
+	wSend
 
 	wInto
 	wOutfile
@@ -135,7 +139,6 @@ const (
 	wKey
 	wNo
 	wIn
-	wMode
 	wAs
 	wSearch
 	wCycle
@@ -151,7 +154,6 @@ const (
 	wFalse
 	wOff
 	wOn
-	wConflict
 	wDuplicate
 	wThen
 	wElse
@@ -159,7 +161,6 @@ const (
 	wLoop
 	wAlso
 	wInstead
-	wEach
 	wRow
 	wRows
 	wStatement
@@ -169,8 +170,6 @@ const (
 	wValue
 	wUescape
 	wIndex
-	wColumn
-	wConstraint
 	wView
 	wProcedure
 	wFunction
@@ -181,7 +180,6 @@ const (
 	wOf
 	wData
 	wXML
-	wTransaction
 	wGo
 	wUnion
 	wExcept
@@ -326,93 +324,91 @@ var words = [wordCount]keyword{
 	wWaitfor:     {"waitfor", kindWaitfor, true, false},
 	wSignal:      {"signal", kindSignal, false, false},
 	wResignal:    {"resignal", kindSignal, false, false},
+	wEnable:      {"enable", kindAlter, true, false}, // a trigger, as is the next
+	wDisable:     {"disable", kindAlter, true, false},
+	wReceive:     {"receive", kindDelete, true, false}, // takes messages out of a queue
+	wSend:        {"send", kindInsert, true, false},
 
-	wInto:        {text: "into", clause: true},
-	wOutfile:     {text: "outfile"},
-	wDumpfile:    {text: "dumpfile"},
-	wFor:         {text: "for", clause: true},
-	wShare:       {text: "share"},
-	wKey:         {text: "key"},
-	wNo:          {text: "no"},
-	wIn:          {text: "in", clause: true},
-	wMode:        {text: "mode"},
-	wAs:          {text: "as", clause: true},
-	wSearch:      {text: "search"},
-	wCycle:       {text: "cycle"},
-	wQuery:       {text: "query"},
-	wPlan:        {text: "plan"},
-	wVerbose:     {text: "verbose"},
-	wExtended:    {text: "extended"},
-	wPartitions:  {text: "partitions"},
-	wFormat:      {text: "format"},
-	wConnection:  {text: "connection"},
-	wSchema:      {text: "schema"},
-	wDatabase:    {text: "database"},
-	wFalse:       {text: "false"},
-	wOff:         {text: "off"},
-	wOn:          {text: "on", clause: true},
-	wConflict:    {text: "conflict"},
-	wDuplicate:   {text: "duplicate"},
-	wThen:        {text: "then", clause: true},
-	wElse:        {text: "else", clause: true},
-	wAtomic:      {text: "atomic"},
-	wLoop:        {text: "loop"},
-	wAlso:        {text: "also"},
-	wInstead:     {text: "instead"},
-	wEach:        {text: "each"},
-	wRow:         {text: "row"},
-	wRows:        {text: "rows"},
-	wStatement:   {text: "statement"},
-	wOr:          {text: "or", clause: true},
-	wNext:        {text: "next"},
-	wFirst:       {text: "first"},
-	wValue:       {text: "value"},
-	wUescape:     {text: "uescape"},
-	wIndex:       {text: "index"},
-	wColumn:      {text: "column"},
-	wConstraint:  {text: "constraint"},
-	wView:        {text: "view"},
-	wProcedure:   {text: "procedure"},
-	wFunction:    {text: "function"},
-	wTrigger:     {text: "trigger"},
-	wCharacter:   {text: "character"},
-	wAfter:       {text: "after"},
-	wBefore:      {text: "before"},
-	wOf:          {text: "of", clause: true},
-	wData:        {text: "data"},
-	wXML:         {text: "xml"},
-	wTransaction: {text: "transaction"},
-	wGo:          {text: "go"},
-	wUnion:       {text: "union", clause: true},
-	wExcept:      {text: "except", clause: true},
-	wIntersect:   {text: "intersect", clause: true},
-	wAll:         {text: "all", clause: true},
-	wDistinct:    {text: "distinct", clause: true},
-	wTop:         {text: "top", clause: true},
-	wFrom:        {text: "from", clause: true},
-	wWhere:       {text: "where", clause: true},
-	wAnd:         {text: "and", clause: true},
-	wNot:         {text: "not", clause: true},
-	wBy:          {text: "by", clause: true},
-	wHaving:      {text: "having", clause: true},
-	wJoin:        {text: "join", clause: true},
-	wInner:       {text: "inner", clause: true},
-	wLeft:        {text: "left", clause: true},
-	wRight:       {text: "right", clause: true},
-	wFull:        {text: "full", clause: true},
-	wOuter:       {text: "outer", clause: true},
-	wCross:       {text: "cross", clause: true},
-	wLike:        {text: "like", clause: true},
-	wBetween:     {text: "between", clause: true},
-	wIs:          {text: "is", clause: true},
-	wCase:        {text: "case", clause: true},
-	wWhen:        {text: "when", clause: true},
-	wGroup:       {text: "group", clause: true},
-	wOrder:       {text: "order", clause: true},
-	wExists:      {text: "exists", clause: true},
-	wAny:         {text: "any", clause: true},
-	wSome:        {text: "some", clause: true},
-	wEscape:      {text: "escape", clause: true},
+	wInto:       {text: "into", clause: true},
+	wOutfile:    {text: "outfile"},
+	wDumpfile:   {text: "dumpfile"},
+	wFor:        {text: "for", clause: true},
+	wShare:      {text: "share"},
+	wKey:        {text: "key"},
+	wNo:         {text: "no"},
+	wIn:         {text: "in", clause: true},
+	wAs:         {text: "as", clause: true},
+	wSearch:     {text: "search"},
+	wCycle:      {text: "cycle"},
+	wQuery:      {text: "query"},
+	wPlan:       {text: "plan"},
+	wVerbose:    {text: "verbose"},
+	wExtended:   {text: "extended"},
+	wPartitions: {text: "partitions"},
+	wFormat:     {text: "format"},
+	wConnection: {text: "connection"},
+	wSchema:     {text: "schema"},
+	wDatabase:   {text: "database"},
+	wFalse:      {text: "false"},
+	wOff:        {text: "off"},
+	wOn:         {text: "on", clause: true},
+	wDuplicate:  {text: "duplicate"},
+	wThen:       {text: "then", clause: true},
+	wElse:       {text: "else", clause: true},
+	wAtomic:     {text: "atomic"},
+	wLoop:       {text: "loop"},
+	wAlso:       {text: "also"},
+	wInstead:    {text: "instead"},
+	wRow:        {text: "row"},
+	wRows:       {text: "rows"},
+	wStatement:  {text: "statement"},
+	wOr:         {text: "or", clause: true},
+	wNext:       {text: "next"},
+	wFirst:      {text: "first"},
+	wValue:      {text: "value"},
+	wUescape:    {text: "uescape"},
+	wIndex:      {text: "index"},
+	wView:       {text: "view"},
+	wProcedure:  {text: "procedure"},
+	wFunction:   {text: "function"},
+	wTrigger:    {text: "trigger"},
+	wCharacter:  {text: "character"},
+	wAfter:      {text: "after"},
+	wBefore:     {text: "before"},
+	wOf:         {text: "of", clause: true},
+	wData:       {text: "data"},
+	wXML:        {text: "xml"},
+	wGo:         {text: "go"},
+	wUnion:      {text: "union", clause: true},
+	wExcept:     {text: "except", clause: true},
+	wIntersect:  {text: "intersect", clause: true},
+	wAll:        {text: "all", clause: true},
+	wDistinct:   {text: "distinct", clause: true},
+	wTop:        {text: "top", clause: true},
+	wFrom:       {text: "from", clause: true},
+	wWhere:      {text: "where", clause: true},
+	wAnd:        {text: "and", clause: true},
+	wNot:        {text: "not", clause: true},
+	wBy:         {text: "by", clause: true},
+	wHaving:     {text: "having", clause: true},
+	wJoin:       {text: "join", clause: true},
+	wInner:      {text: "inner", clause: true},
+	wLeft:       {text: "left", clause: true},
+	wRight:      {text: "right", clause: true},
+	wFull:       {text: "full", clause: true},
+	wOuter:      {text: "outer", clause: true},
+	wCross:      {text: "cross", clause: true},
+	wLike:       {text: "like", clause: true},
+	wBetween:    {text: "between", clause: true},
+	wIs:         {text: "is", clause: true},
+	wCase:       {text: "case", clause: true},
+	wWhen:       {text: "when", clause: true},
+	wGroup:      {text: "group", clause: true},
+	wOrder:      {text: "order", clause: true},
+	wExists:     {text: "exists", clause: true},
+	wAny:        {text: "any", clause: true},
+	wSome:       {text: "some", clause: true},
+	wEscape:     {text: "escape", clause: true},
 }
 
 // The keywords by a hash of their length, first, second and last letter: most

@@ -158,6 +158,19 @@ func TestConfineReportFiles(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
+	if info, err := os.Stat(dir + "/report.json"); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	// What is no file is not made one.
+	if err := r.WriteFile(os.DevNull); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("%s is a file now: %v", os.DevNull, err)
+	}
+	if left, err := filepath.Glob(dir + "/*.json.*"); err != nil || len(left) > 1 {
+		t.Errorf("left behind: %v", left)
+	}
 	if err := f.enforced(r, dir+"/absent/session.jsonl", &notes, ""); err == nil {
 		t.Error("a report that cannot be written is no error")
 	}

@@ -12,7 +12,8 @@ import sqlite3
 import sys
 
 SELECT, READ, PRAGMA, FUNCTION, RECURSIVE = 21, 20, 19, 31, 33
-EXPLAIN = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*explain\b")
+BLANK = r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
+EXPLAIN, VALUES = re.compile(BLANK + r"explain\b"), re.compile(BLANK + r"values\b")
 
 db = sqlite3.connect(":memory:", isolation_level=None)
 db.executescript(
@@ -23,6 +24,9 @@ db.executescript(
     CREATE INDEX by_a ON notes(a);
     """
 )
+# Their first use declares a table, which is asked for as an update of the schema.
+for table in ("pragma_table_info('notes')", "json_each('[1]')"):
+    db.execute("SELECT * FROM " + table).close()
 actions = []
 
 
@@ -44,4 +48,11 @@ for line in sys.stdin:
         db.execute(text if explained else "EXPLAIN " + text).close()
     except (sqlite3.Error, sqlite3.Warning, ValueError) as e:
         error = str(e)
-    print(json.dumps({"error": error, "explained": explained, "many": "one statement at a time" in error, "actions": actions}), flush=True)
+    answer = {
+        "error": error,
+        "explained": explained,
+        "values": bool(VALUES.match(text)),
+        "many": "one statement at a time" in error,
+        "actions": actions,
+    }
+    print(json.dumps(answer), flush=True)
