@@ -31,7 +31,7 @@ test-kernels: ## confinement on real kernels 6.1 and 6.12, in QEMU
 	test/kernels/run
 
 corpus: ## precision and recall of the inspection catalog, and what it blocks in text nobody here wrote
-	go run ./inspect/corpus
+	go run ./inspect/internal/corpus/report
 
 interop-deps: ## the real servers and the official TypeScript client
 	test/interop/install

@@ -51,10 +51,11 @@ func (d decider) tell(c *interpose.ToolCall, v *interpose.Verdict) {
 		RPCID: rpcID(c.ID), Tool: c.Tool, RuleID: v.Rule, Message: v.Reason,
 	}
 	switch {
-	case v.Skipped:
-		return
 	case v.Policy.Status != aar.Allowed:
 		f.Action = report.Blocked
+		d.g.sinks.Report(f)
+	case v.Capability != "":
+		f.Kind, f.Action, f.DriftClass, f.Target = "drift", report.Blocked, "tool-added", "tools/"+c.Tool
 		d.g.sinks.Report(f)
 	}
 	for _, found := range v.Findings {
