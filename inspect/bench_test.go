@@ -46,13 +46,14 @@ var benchTexts = []struct{ name, text string }{
 }
 
 // BenchmarkInspect is the whole catalog on whole frames: each name is what the
-// text is full of. The ones under worst are there to find the slowest text.
+// text is full of. The ones under worst are there to find the slowest text; the two
+// sizes show that the time is linear.
 func BenchmarkInspect(b *testing.B) {
 	c := newCatalog(b, Options{})
 	for _, t := range benchTexts {
-		for _, size := range []int{64 << 10} {
-			frame := textFrame(strings.ToValidUTF8(filled(t.text, size), ""))
-			b.Run(t.name, func(b *testing.B) {
+		for _, size := range []int{64, 128} {
+			frame := textFrame(strings.ToValidUTF8(filled(t.text, size<<10), ""))
+			b.Run(fmt.Sprintf("%s/%dKiB", t.name, size), func(b *testing.B) {
 				b.SetBytes(int64(len(frame)))
 				b.ReportAllocs()
 				for b.Loop() {

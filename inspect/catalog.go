@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aegis-aar/aegis/internal/secret"
 	"github.com/aegis-aar/aegis/internal/secret/needle"
 )
 
@@ -51,12 +52,12 @@ type phrase struct {
 	plain  bool   // ASCII: found by its needle
 }
 
-// Tags of needles: an index into phrases or domains, or one of these.
+// Tags of needles: an index into phrases, or one of these.
 const (
-	tagURL = 1<<16 - 1 - iota
-	tagIPv4
-
 	tagDomains = 1 << 14 // domain i has tag tagDomains+i
+	tagURL     = 1<<15 - 1
+	tagIPv4    = 1<<15 - 2
+	tagSecrets = 1 << 15 // those of the secret catalog
 )
 
 // New returns a catalog of the seed lists and opts.
@@ -85,11 +86,12 @@ func New(opts Options) (*Catalog, error) {
 			c.addPhrase(p, n, blocks[n])
 		}
 	}
-	if len(c.domains) >= tagDomains || len(c.phrases) >= tagDomains {
-		return nil, fmt.Errorf("more than %d list entries", tagDomains)
+	if limit := tagIPv4 - tagDomains; len(c.domains) > limit || len(c.phrases) > limit {
+		return nil, fmt.Errorf("more than %d entries in a list", limit)
 	}
 	c.needles.Add("p://", tagURL)
 	c.needles.Add("s://", tagURL)
+	secret.AddNeedles(c.needles, tagSecrets)
 	for _, n := range ipv4Needles() {
 		c.needles.Add(n, tagIPv4)
 	}

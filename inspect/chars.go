@@ -23,7 +23,6 @@ func control(r rune, charset Charset) bool {
 // character of ASCII other than tab, LF and CR, or not ASCII, or len(text). It
 // looks at eight bytes a step.
 func nextOdd(text []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(text); i += 8 {
 		x := binary.LittleEndian.Uint64(text[i:])
 		below := (x - ones*' ') &^ x  // high bit: a byte below ' ', or a borrow from one

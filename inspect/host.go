@@ -132,7 +132,11 @@ func (s *inspection) host(text []byte, start, end int) bool {
 	if plain && !numeric(host) {
 		return s.listed(host, text[path:])
 	}
-	h, fault := address.ParseHost(string(host))
+	name := string(host)
+	if !plain {
+		name = strings.Map(narrow, name)
+	}
+	h, fault := address.ParseHost(name)
 	if fault != "" && !plain {
 		// The host may go on in prose of another script without a space.
 		if n := bytes.IndexFunc(host, func(r rune) bool { return r >= 0x80 }); n > 0 {
@@ -147,6 +151,18 @@ func (s *inspection) host(text []byte, start, end int) bool {
 		return false
 	}
 	return s.listed([]byte(h.Name), text[path:])
+}
+
+// narrow maps the full-width forms of ASCII to ASCII, as browsers do in hosts
+// (UTS 46).
+func narrow(r rune) rune {
+	switch {
+	case r >= 0xff01 && r <= 0xff5e:
+		return r - 0xff01 + '!'
+	case r == '。' || r == '｡':
+		return '.'
+	}
+	return r
 }
 
 // numeric reports whether the last label of host begins with a digit, as a

@@ -102,7 +102,7 @@ func (s *inspection) look(name, text []byte) {
 		s.c.fault()
 	}
 	disguised, concealed := s.characters(text, s.d.Charset)
-	s.secrets = secret.FindValue(name, text)
+	secrets := secret.NewFinder(text)
 	for i := 0; ; i++ {
 		at, tags := s.c.needles.Next(text, i)
 		if tags == nil {
@@ -111,6 +111,8 @@ func (s *inspection) look(name, text []byte) {
 		i = at
 		for _, tag := range tags {
 			switch {
+			case tag >= tagSecrets:
+				secrets.At(i, tag-tagSecrets)
 			case tag == tagURL:
 				s.url(text, i)
 			case tag == tagIPv4:
@@ -122,6 +124,7 @@ func (s *inspection) look(name, text []byte) {
 			}
 		}
 	}
+	s.secrets = secrets.Matches(name)
 	if len(text) >= 2 && text[0] == '/' && text[1] == '/' {
 		s.authority(text, 2, false)
 	}

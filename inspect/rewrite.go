@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -131,45 +133,54 @@ func skipTo(raw []byte, i, at, limit int) (int, int) {
 // surrogate is U+FFFD, as readers have it; an escape JSON does not know is the
 // character after the backslash.
 func decode(dst, raw []byte) []byte {
-	for {
-		n := 0
-		for n < len(raw) && n < near && raw[n] != '\\' {
-			n++
-		}
-		if n == near {
-			if far := bytes.IndexByte(raw[n:], '\\'); far >= 0 {
-				n += far
-			} else {
-				n = len(raw)
+	// An escape of two bytes makes three at most; eight are written at once.
+	dst = slices.Grow(dst, len(raw)+len(raw)/2+8)
+	n := len(dst)
+	dst = dst[:cap(dst)]
+	for i := 0; i < len(raw); {
+		if i+8 <= len(raw) {
+			x := binary.LittleEndian.Uint64(raw[i:])
+			binary.LittleEndian.PutUint64(dst[n:], x)
+			found := firstZero(x ^ ones*'\\')
+			if found == 0 {
+				i += 8
+				n += 8
+				continue
 			}
+			k := bits.TrailingZeros64(found) / 8
+			i += k
+			n += k
+		} else if raw[i] != '\\' {
+			dst[n] = raw[i]
+			i++
+			n++
+			continue
 		}
-		if n == len(raw) {
-			return append(dst, raw...)
+		if i+1 < len(raw) && shortEscape[raw[i+1]] != 0 {
+			dst[n] = shortEscape[raw[i+1]]
+			i += 2
+			n++
+			continue
 		}
-		dst = append(dst, raw[:n]...)
-		r, size := unescape(raw[n:])
-		dst = utf8.AppendRune(dst, r)
-		raw = raw[n+size:]
+		r, size := unescape(raw[i:])
+		i += size
+		n += utf8.EncodeRune(dst[n:], r)
 	}
+	return dst[:n]
 }
+
+// shortEscape is what an escape of one letter stands for, RFC 8259 section 7.
+var shortEscape = [256]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/'}
 
 // unescape reads the escape at the head of raw.
 func unescape(raw []byte) (r rune, size int) {
 	if len(raw) < 2 {
 		return utf8.RuneError, len(raw)
 	}
-	switch c := raw[1]; c {
-	case 'n':
-		return '\n', 2
-	case 't':
-		return '\t', 2
-	case 'r':
-		return '\r', 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'u':
+	if short := shortEscape[raw[1]]; short != 0 {
+		return rune(short), 2
+	}
+	if raw[1] == 'u' {
 		r, ok := hex4(raw[2:])
 		if !ok {
 			return 'u', 2

@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strconv"
 
 	"github.com/aegis-aar/aegis/internal/secret"
@@ -380,41 +382,33 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// near is how far an escape is looked for byte by byte: where there is one, the
-// next is seldom far.
-const near = 24
-
 // stringEnd returns where the quote is that ends the string whose text begins
 // at i, or -1, and whether there is an escape in it.
 func stringEnd(b []byte, i int) (end int, escaped bool) {
-	quote := -1
-	for {
-		if escaped {
-			for stop := min(len(b), i+near); i < stop; i++ {
-				if b[i] == '"' {
-					return i, true
-				}
-				if b[i] == '\\' {
-					i++
-					stop = min(len(b), i+near)
-				}
+	for i < len(b) {
+		if i+8 <= len(b) {
+			x := binary.LittleEndian.Uint64(b[i:])
+			found := firstZero(x^ones*'"') | firstZero(x^ones*'\\')
+			if found == 0 {
+				i += 8
+				continue
 			}
+			i += bits.TrailingZeros64(found) / 8
 		}
-		if i >= len(b) {
-			return -1, false
+		switch b[i] {
+		case '"':
+			return i, escaped
+		case '\\':
+			escaped = true
+			i++
 		}
-		if quote < i {
-			n := bytes.IndexByte(b[i:], '"')
-			if n < 0 {
-				return -1, false
-			}
-			quote = i + n
-		}
-		n := bytes.IndexByte(b[i:quote], '\\')
-		if n < 0 {
-			return quote, escaped
-		}
-		escaped = true
-		i += n + 2
+		i++
 	}
+	return -1, false
 }
+
+const ones, highs = 0x0101010101010101, 0x8080808080808080
+
+// firstZero has the high bit of the first byte of x that is zero, and perhaps
+// bits of later ones; it is zero if no byte is.
+func firstZero(x uint64) uint64 { return (x - ones) &^ x & highs }

@@ -27,27 +27,7 @@ const (
 	bearer                      // an authentication scheme, followed by its token
 )
 
-var words = func() map[string]uint8 {
-	t := map[string]uint8{}
-	for kind, list := range map[uint8]string{
-		noun: "password passwd passphrase pwd pass secret token apikey accesskey secretkey privatekey authkey signingkey " +
-			"encryptionkey masterkey accountkey credential credentials bearer",
-		keyWord:   "key",
-		qualifier: "api access secret private auth signing encryption master account",
-		page:      "page next prev previous continuation sync cursor cancellation start skip resume progress",
-		public: "cursor etag sum integrity digest hash sha sha1 sha256 sha512 checksum fingerprint id ids revision commit nonce " +
-			"state requeststate signature sig cipher thumbprint boundary uri url href src",
-		valueWord: "value",
-		bearer:    "bearer",
-	} {
-		for _, w := range strings.Fields(list) {
-			t[w] |= kind
-		}
-	}
-	return t
-}()
-
-// wordKind looks up a word of a name in any case.
+// wordKind is the kind of a word of a name, in any case.
 func wordKind(word []byte) uint8 {
 	var low [16]byte
 	if len(word) > len(low) {
@@ -59,7 +39,29 @@ func wordKind(word []byte) uint8 {
 		}
 		low[i] = c
 	}
-	return words[string(low[:len(word)])]
+	switch string(low[:len(word)]) {
+	case "password", "passwd", "passphrase", "pwd", "pass", "token", "apikey", "accesskey", "secretkey", "privatekey", "authkey",
+		"signingkey", "encryptionkey", "masterkey", "accountkey", "credential", "credentials":
+		return noun
+	case "secret":
+		return noun | qualifier
+	case "bearer":
+		return noun | bearer
+	case "key":
+		return keyWord
+	case "api", "access", "private", "auth", "signing", "encryption", "master", "account":
+		return qualifier
+	case "cursor":
+		return page | public
+	case "page", "next", "prev", "previous", "continuation", "sync", "cancellation", "start", "skip", "resume", "progress":
+		return page
+	case "etag", "sum", "integrity", "digest", "hash", "sha", "sha1", "sha256", "sha512", "checksum", "fingerprint", "id", "ids", "revision",
+		"commit", "nonce", "state", "requeststate", "signature", "sig", "cipher", "thumbprint", "boundary", "uri", "url", "href", "src":
+		return public
+	case "value":
+		return valueWord
+	}
+	return 0
 }
 
 // promises reports whether a value called name is a secret by its name: the
@@ -120,7 +122,7 @@ func lastWords(name []byte) (last, before []byte) {
 
 // assigned looks for a name around i that promises a secret and for the literal
 // it is given.
-func (f *finder) assigned(i int) {
+func (f *Finder) assigned(i int) {
 	text := f.text
 	end := run(text, i, clWord|clDash, maxName)
 	if end == f.nameEnd {

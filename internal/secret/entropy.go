@@ -93,12 +93,15 @@ var tallies = func() (t [256]uint64) {
 // no public shape by itself.
 func random(token []byte) bool {
 	var kinds uint64
-	rising := 0
+	rising, sorted := 0, 0
 	last := byte(0)
 	for _, c := range token {
 		kinds += tallies[c]
 		if c == last+1 {
 			rising++
+		}
+		if c|0x20 >= last|0x20 {
+			sorted++
 		}
 		last = c
 	}
@@ -111,7 +114,7 @@ func random(token []byte) bool {
 		return false // letters of one case: a word, or an alphabet
 	case letters == 0, hex == alnum:
 		return false // a number, a digest, a UUID
-	case rising*2 >= n:
+	case rising*2 >= n, sorted*10 >= n*9:
 		return false // an alphabet
 	}
 	var count [128]uint16
@@ -135,28 +138,25 @@ var digests = []string{"sha1-", "sha224-", "sha256-", "sha384-", "sha512-", "md5
 var publicKeys = []string{
 	"AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr",
 	"MFkwEwYHKoZIzj0", "MHYwEAYHKoZIzj0", "MIGbMBAGByqGSM49", "MCowBQYDK2V", "MIGfMA0GCSqGSIb3DQEB", "MIIBIjANBgkqhkiG9w0B", "MIICIjANBgkqhkiG9w0B",
-	"iVBORw0KGgo", "_Z", "/9j/4", "R0lGOD", "UklGR", "d09GMg", "d09GRg", "PHN2Zy", "JVBERi0",
+	"iVBORw0KGgo", "_Z", "/9j/4", "R0lGOD", "UklGR", "d09GMg", "d09GRg", "PHN2Zy", "JVBERi0", "UEsDB", "H4sIA", "QlpoO", "ITxhcmNo", "AwEAA",
 }
 
-// publicHead holds for the first bytes of digests and publicKeys.
-var publicHead = func() (t [256]bool) {
+// publicHeads are digests and publicKeys by their first byte.
+var publicHeads = func() (t [256][]string) {
 	for _, p := range append(digests[:len(digests):len(digests)], publicKeys...) {
-		t[p[0]] = true
+		t[p[0]] = append(t[p[0]], p)
 	}
 	return
 }()
 
 // integrity reports whether token says itself what public thing it is.
 func integrity(token []byte) bool {
-	if !publicHead[token[0]] {
-		return false
+	// A certificate: a long SEQUENCE that begins with another, X.690. A private
+	// key begins with a number.
+	if hasPrefix(token, "MII") && string(token[6:8]) == "CC" {
+		return true
 	}
-	for _, p := range digests {
-		if hasPrefix(token, p) {
-			return true
-		}
-	}
-	for _, p := range publicKeys {
+	for _, p := range publicHeads[token[0]] {
 		if hasPrefix(token, p) {
 			return true
 		}
@@ -177,13 +177,14 @@ type surroundings struct {
 	sep int // the next "://", len(text) if none
 }
 
-// marks stand before what is public: a data URI's body, a digest.
-var marks = []string{"base64,", "h1:", "h2:", "t1:", "SHA256:", "sha1:", "sha256:", "sha384:", "sha512:", "MD5:"}
+// marks stand before what is public: an encoded word of
+// mail (RFC 2047), a data URI's body, a digest.
+var marks = []string{"?b?", "?B?", "base64,", "h1:", "h2:", "t1:", "SHA256:", "sha1:", "sha256:", "sha384:", "sha512:", "MD5:"}
 
 // public reports whether the token at [start,end) is marked as no secret by its
 // surroundings.
 func (s *surroundings) public(start, end int) bool {
-	if start > 0 && (s.text[start-1] == ':' || s.text[start-1] == ',') {
+	if start > 0 && (s.text[start-1] == ':' || s.text[start-1] == ',' || s.text[start-1] == '?') {
 		for _, p := range marks {
 			if bytes.HasSuffix(s.text[:start], []byte(p)) {
 				return true
@@ -194,15 +195,18 @@ func (s *surroundings) public(start, end int) bool {
 	if n := bytes.IndexByte(s.text[start:end], '='); n > 0 && n < maxName && publicName(s.text[start:start+n]) {
 		return true
 	}
-	if end+1 < len(s.text) && s.text[end] == '@' && class[s.text[end+1]]&clAlnum != 0 && (start == 0 || s.text[start-1] != ':') {
+	if end+1 < len(s.text) && s.text[end] == '@' && class[s.text[end+1]]&clAlnum != 0 && !bytes.Contains(s.text[max(0, start-64):start], []byte("://")) {
 		return true // an address of mail
 	}
 	return isFile(s.text[start:end]) || isProse(s.text[start:end]) || publicName(nameBefore(s.text, start)) || s.inURL(start) || s.armoured(start) || s.encoded(start, end)
 }
 
-// isFile reports whether token is the path of a file: it has a slash and ends in
-// an extension, which base64 cannot.
+// isFile reports whether token is the path of a file: it begins with a slash and
+// has three or more, or it has one and ends in an extension, which base64 cannot.
 func isFile(token []byte) bool {
+	if token[0] == '/' && bytes.Count(token, []byte("/")) >= 3 {
+		return true
+	}
 	dot := bytes.LastIndexByte(token, '.')
 	if dot < 0 || len(token)-dot > 5 || len(token)-dot < 2 || bytes.IndexByte(token[:dot], '/') < 0 {
 		return false
@@ -359,7 +363,7 @@ func (s *surroundings) armoured(start int) bool {
 // `"name": "`, or nil.
 func nameBefore(text []byte, start int) []byte {
 	i := start
-	for n := 0; i > 0 && n < 5 && strings.IndexByte(" \t\"'`:=\\>", text[i-1]) >= 0; n++ {
+	for n := 0; i > 0 && n < 5 && strings.IndexByte(" \t\"'`:=\\>#", text[i-1]) >= 0; n++ {
 		i--
 	}
 	if i == start {

@@ -72,15 +72,17 @@ func Find(text []byte) []Match { return FindValue(nil, text) }
 // property called name. The name counts: a value called password is judged
 // whole by WRD-SEC-ASSIGN, and one called cursor is no high-entropy secret.
 func FindValue(name, text []byte) []Match {
-	found := findTokens(text)
-	if len(text) >= minLiteral && len(found) == 0 && len(name) > 0 && promises(name) && literal(text, true) {
-		found = append(found, Match{ruleAssign, 0, len(text)})
+	f := NewFinder(text)
+	for i := 0; ; i++ {
+		at, tags := needles.Next(text, i)
+		if tags == nil {
+			return f.Matches(name)
+		}
+		i = at
+		for _, tag := range tags {
+			f.At(i, tag)
+		}
 	}
-	found = resolve(found)
-	if len(text) >= minEntropyToken && !publicName(name) {
-		found = findEntropy(text, found)
-	}
-	return found
 }
 
 // resolve orders matches and drops the weaker of two that overlap.

@@ -150,7 +150,7 @@ func TestRedactAllLeavesNothing(t *testing.T) {
 		var text strings.Builder
 		for range rapid.IntRange(1, 6).Draw(t, "n") {
 			text.WriteString(rapid.SampledFrom(tokens).Draw(t, "token").Text)
-			text.WriteString(rapid.SampledFrom([]string{"", " ", "\n", "/", "=", "password="}).Draw(t, "between"))
+			text.WriteString(rapid.SampledFrom([]string{" ", "\n", "/", "=", ", password="}).Draw(t, "between"))
 		}
 		redacted, hit := secret.RedactAll(text.String())
 		if !hit {

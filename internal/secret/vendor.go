@@ -65,76 +65,65 @@ var shapes = []shape{
 
 // Tags of needles beyond the indices of shapes.
 const (
-	tagJWT = 1000 + iota
+	tagJWT = 100 + iota
 	tagPEM
 	tagAzureSigned
 	tagAzureDevOps
 	tagName
+
+	// Tags is how many tags there are.
+	Tags
 )
 
 const folded = "abcdefghijklmnopqrstuvwxyz0123456789"
 
-var needles = func() *needle.Set {
-	set := new(needle.Set)
+// AddNeedles adds to set every needle that a [Finder] wants to be told of, under
+// tags from base on, of which it takes [Tags].
+func AddNeedles(set *needle.Set, base uint16) {
 	for i, s := range shapes {
 		if s.prefix == "sk-" {
 			for _, c := range folded {
-				set.Add("sk-"+string(c), uint16(i))
+				set.Add("sk-"+string(c), base+uint16(i))
 			}
 			continue
 		}
-		set.Add(s.prefix[s.at:s.at+needle.Len], uint16(i))
+		set.Add(s.prefix[s.at:s.at+needle.Len], base+uint16(i))
 	}
 	for _, c := range folded + "-_" {
-		set.Add("eyJ"+string(c), tagJWT)
+		set.Add("eyJ"+string(c), base+tagJWT)
 	}
-	set.Add("BEGI", tagPEM)
-	set.Add("JQQJ", tagAzureSigned)
-	set.Add("AZDO", tagAzureDevOps)
+	set.Add("BEGI", base+tagPEM)
+	set.Add("JQQJ", base+tagAzureSigned)
+	set.Add("AZDO", base+tagAzureDevOps)
 	for _, n := range nameNeedles {
-		set.Add(n, tagName)
-	}
-	return set
-}()
-
-// findTokens returns what the vendor rules and WRD-SEC-ASSIGN match, roughly in
-// order and perhaps overlapping.
-func findTokens(text []byte) []Match {
-	f := finder{text: text}
-	for i := 0; ; i++ {
-		var tags []uint16
-		if i, tags = needles.Next(text, i); tags == nil {
-			break
-		}
-		for _, tag := range tags {
-			f.at(i, tag)
-		}
-	}
-	for i := 0; ; i++ {
-		n := bytes.IndexByte(text[i:], '~')
-		if n < 0 {
-			return f.found
-		}
-		i += n
-		f.azureClientSecret(i)
+		set.Add(n, base+tagName)
 	}
 }
 
-type finder struct {
+var needles = func() *needle.Set {
+	set := new(needle.Set)
+	AddNeedles(set, 0)
+	return set
+}()
+
+// Finder is [FindValue] for who looks for needles of their own too and would
+// read the text twice. The needles of [AddNeedles] are reported to At in order,
+// then Matches is asked.
+type Finder struct {
 	text  []byte
 	found []Match
 
-	// Where searches that look far ahead have got to; both only move forward.
+	// Where searches that look far ahead have got to; they only move forward.
 	pemEnd   int // the next "-----END" is here
 	valueEnd int // the literal before here has been judged
 	nameEnd  int // the name that ends here has been
 }
 
-func (f *finder) add(r *Rule, start, end int) {
-	f.found = append(f.found, Match{r, start, end})
-}
+// NewFinder returns a Finder for text.
+func NewFinder(text []byte) Finder { return Finder{text: text} }
 
-func (f *finder) at(i int, tag uint16) {
+// At takes the needle with tag, less the base, that stands at i.
+func (f *Finder) At(i int, tag uint16) {
 	switch tag {
 	case tagJWT:
 		f.jwt(i)
@@ -151,9 +140,34 @@ func (f *finder) at(i int, tag uint16) {
 	}
 }
 
+// Matches returns what [FindValue] does for a text that is the value of name.
+func (f *Finder) Matches(name []byte) []Match {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(f.text[i:], '~')
+		if n < 0 {
+			break
+		}
+		i += n
+		f.azureClientSecret(i)
+	}
+	found, text := f.found, f.text
+	if len(text) >= minLiteral && len(found) == 0 && len(name) > 0 && promises(name) && literal(text, true) {
+		found = append(found, Match{ruleAssign, 0, len(text)})
+	}
+	found = resolve(found)
+	if len(text) >= minEntropyToken && !publicName(name) {
+		found = findEntropy(text, found)
+	}
+	return found
+}
+
+func (f *Finder) add(r *Rule, start, end int) {
+	f.found = append(f.found, Match{r, start, end})
+}
+
 // shape looks for the token whose needle stands at i. A body of a fixed length
 // is only read that far.
-func (f *finder) shape(i int, s *shape) {
+func (f *Finder) shape(i int, s *shape) {
 	start := i - s.at
 	if start < 0 || !hasPrefix(f.text[start:], s.prefix) || !startsWord(f.text, start) {
 		return
@@ -183,7 +197,7 @@ func (f *finder) shape(i int, s *shape) {
 
 // jwt is a JWS in compact form, RFC 7515 section 7.1: three parts of base64url,
 // the first of which begins with the encoding of `{"`.
-func (f *finder) jwt(i int) {
+func (f *Finder) jwt(i int) {
 	const least = 10
 	if !hasPrefix(f.text[i:], "eyJ") || !startsWord(f.text, i) {
 		return
@@ -218,7 +232,7 @@ var keyKinds = []string{"RSA ", "EC ", "OPENSSH ", "DSA ", "PGP "}
 
 // pem is the header of a private key, RFC 7468, and all of the key that
 // follows: to redact the header alone would leave the key.
-func (f *finder) pem(i int) {
+func (f *Finder) pem(i int) {
 	const dashes, begin = "-----", "BEGIN "
 	if i < len(dashes) || !hasPrefix(f.text[i-len(dashes):], dashes+begin) {
 		return
@@ -244,7 +258,7 @@ func (f *finder) pem(i int) {
 }
 
 // keyEnd returns the end of the key whose header ends at body.
-func (f *finder) keyEnd(body int) int {
+func (f *Finder) keyEnd(body int) int {
 	const mark, dashes = "-----END ", "-----"
 	if f.pemEnd < body {
 		if n := bytes.Index(f.text[body:], []byte(mark)); n < 0 {
@@ -275,7 +289,7 @@ func (f *finder) keyEnd(body int) int {
 }
 
 // azureSigned is an Azure key of 84 characters with a fixed signature in it.
-func (f *finder) azureSigned(i int, signature string) {
+func (f *Finder) azureSigned(i int, signature string) {
 	const length, far = 84, 85
 	if !hasPrefix(f.text[i:], signature) {
 		return
@@ -294,7 +308,7 @@ func (f *finder) azureSigned(i int, signature string) {
 
 // azureClientSecret is an Entra client secret, whose fourth to sixth characters
 // are a digit, 'Q' and the '~' at i.
-func (f *finder) azureClientSecret(i int) {
+func (f *Finder) azureClientSecret(i int) {
 	const before, after = 5, 31
 	if i < before || f.text[i-1] != 'Q' || class[f.text[i-2]]&clDigit == 0 {
 		return

@@ -51,8 +51,10 @@ func wordy(token []byte) bool {
 }
 
 const (
-	minOddPiece = 4  // shorter pieces say nothing
-	minOdd      = 16 // characters in odd pieces that make a token random
+	minOddPiece  = 4  // shorter pieces say nothing
+	maxBesideHex = 10 // characters that may stand beside a digest in a piece
+	leastHexRun  = 16 // hexadecimal digits that are a digest
+	minOdd       = 16 // characters in odd pieces that make a token random
 )
 
 // odd counts the characters of token that are in pieces without an explanation.
@@ -79,7 +81,7 @@ func odd(token []byte) int {
 		explained := length < minOddPiece || letters == 0 || hex == length ||
 			digits == 0 && (capitals == 0 || capitals == letters) ||
 			wordy(token[start:i]) || 5*inWords(token[start:i]) >= 2*length
-		if !explained {
+		if !explained && (hex < leastHexRun || length-hexRun(token[start:i]) > maxBesideHex) {
 			n += length
 		}
 	}
@@ -113,4 +115,25 @@ func inWords(piece []byte) int {
 		}
 	}
 	return n
+}
+
+// hexRun is the length of the longest run of hexadecimal digits of one
+// case in piece, or 0 if none is a digest's.
+func hexRun(piece []byte) int {
+	longest := 0
+	for _, letters := range []uint8{clLower, clUpper} {
+		n := 0
+		for _, c := range piece {
+			if k := class[c]; k&clDigit != 0 || k&letters != 0 && c|0x20 <= 'f' {
+				n++
+				longest = max(longest, n)
+			} else {
+				n = 0
+			}
+		}
+	}
+	if longest < leastHexRun {
+		return 0
+	}
+	return longest
 }

@@ -17,8 +17,8 @@ const maxText = 4 << 20
 
 // Texts calls each with every text file below dir, gunzipped if need be. What is
 // not UTF-8, is over four MiB or cannot be read is left out.
-func Texts(dir string, each func(path string, text []byte)) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+func Texts(dir string, each func(path string, text []byte)) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil // what cannot be read is no text for us
 		}
