@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,7 +59,9 @@ func executable(path string) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("is a directory")
+		return errors.New("is a directory")
+	case !info.Mode().IsRegular():
+		return errors.New("is no regular file")
 	case info.Mode()&0o111 == 0:
 		return os.ErrPermission
 	}
@@ -128,5 +131,7 @@ func (c *closure) native(path string, argv []string) {
 		c.node(argv)
 	case isPython(runtime):
 		c.python(path, real, argv)
+	case runtime == "java":
+		c.java(real, argv)
 	}
 }

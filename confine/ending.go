@@ -54,6 +54,9 @@ func (p *Plan) Ended(code, signal int, stderr []byte) Ending {
 	}
 	d, ok := findDenial(stderr)
 	if !ok {
+		if m := words().module.FindSubmatch(stderr); m != nil {
+			return Ending{Hint: fmt.Sprintf("Python takes a directory that it may not read for an empty one: if %s is installed, --allow-read its directory", m[1])}
+		}
 		return Ending{}
 	}
 	return Ending{CauseDenied, p.hint(d)}
@@ -79,7 +82,7 @@ const (
 // denialWords are how programs tell of a denied access. They are compiled when
 // first needed: every start of the program, the helper's too, would pay for them.
 type denialWords struct {
-	denied, network, program, write, library, spawned, shell, quotedPath, barePath *regexp.Regexp
+	denied, network, program, write, library, spawned, shell, quotedPath, barePath, module *regexp.Regexp
 }
 
 var words = sync.OnceValue(func() *denialWords {
@@ -93,6 +96,7 @@ var words = sync.OnceValue(func() *denialWords {
 		// A shell's own: `sh: 1: git: Permission denied`, `env: ‘node’: Permission denied`.
 		shell:      regexp.MustCompile(`^\S*(?:sh|env): (?:(?:line )?[0-9]+: )?(?:exec: )?['"‘]?([^\s:'"’]+)['"’]?: Permission denied`),
 		quotedPath: regexp.MustCompile(`['"‘]((?:/|\.{1,2}/)[^'"’]+)['"’]`),
+		module:     regexp.MustCompile(`ModuleNotFoundError: No module named '([^'\n]+)'`),
 		barePath:   regexp.MustCompile(`(?:^|[\s(:])(/[^\s:,;'")]+)`),
 	}
 })

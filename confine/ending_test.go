@@ -74,6 +74,15 @@ func TestEndedByItself(t *testing.T) {
 	}
 }
 
+// A module that was not found may only be one that could not be seen: a hint, and
+// no cause.
+func TestModuleThatWasNotFound(t *testing.T) {
+	got := (&Plan{dir: "/"}).Ended(1, 0, []byte("Traceback\nModuleNotFoundError: No module named 'server.tools'\n"))
+	if got.Cause != CauseNone || !strings.Contains(got.Hint, "if server.tools is installed, --allow-read") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A hint names the path and the flag that is missing, by what is granted.
 func TestHints(t *testing.T) {
 	dir := t.TempDir()

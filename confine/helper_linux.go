@@ -4,6 +4,7 @@ package confine
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -43,7 +44,7 @@ func (p *profile) become(argv []string) {
 	var f facts
 	f.Privileges = fault(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 	// The report pipe among them: that it closes tells that execve succeeded.
-	f.Descriptors = fault(unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC))
+	f.Descriptors = fault(unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC))
 	unix.CloseOnExec(p.ReportFD) // where close_range is missing
 	f.Capability = fault(dropCapabilities())
 	f.Signals = fault(resetSignals())

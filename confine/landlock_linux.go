@@ -68,7 +68,7 @@ func landlockVersion() (abi, errata int, err error) {
 	case unix.ENOSYS:
 		return 0, 0, errors.New("this kernel is built without Landlock")
 	case unix.EOPNOTSUPP:
-		return 0, 0, errors.New("Landlock is switched off in this kernel; boot it with landlock in the lsm= list")
+		return 0, 0, errors.New("this kernel has Landlock switched off; boot it with landlock in the lsm= list")
 	default:
 		return 0, 0, fmt.Errorf("landlock_create_ruleset: %w", errno)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
+	"strings"
 )
 
 // ldCachePath is the loader's index of libraries (ldconfig(8)).
@@ -61,6 +62,7 @@ func parseLDCache(text []byte) *ldCache {
 		return c
 	}
 	text = text[start:]
+	all := string(text) // one copy, which all names and paths are parts of
 	count := uint64(binary.LittleEndian.Uint32(text[len(ldMagic):]))
 	count = min(count, uint64(len(text)-ldHeaderBytes)/ldEntryBytes)
 	for i := range count {
@@ -69,8 +71,8 @@ func parseLDCache(text []byte) *ldCache {
 		if !ok {
 			continue
 		}
-		name := cString(text, binary.LittleEndian.Uint32(entry[4:]))
-		path := cString(text, binary.LittleEndian.Uint32(entry[8:]))
+		name := cString(all, binary.LittleEndian.Uint32(entry[4:]))
+		path := cString(all, binary.LittleEndian.Uint32(entry[8:]))
 		if name == "" || path == "" {
 			continue
 		}
@@ -87,15 +89,14 @@ func parseLDCache(text []byte) *ldCache {
 const maxLDString = 4096
 
 // cString is the NUL-ended string at offset, "" if there is none.
-func cString(text []byte, offset uint32) string {
+func cString(text string, offset uint32) string {
 	if uint64(offset) >= uint64(len(text)) {
 		return ""
 	}
 	text = text[offset:]
-	text = text[:min(len(text), maxLDString)]
-	end := bytes.IndexByte(text, 0)
+	end := strings.IndexByte(text[:min(len(text), maxLDString)], 0)
 	if end < 0 {
 		return ""
 	}
-	return string(text[:end])
+	return text[:end]
 }

@@ -111,6 +111,18 @@ func (c *closure) needs(path string, o *object, inherited []string) {
 	}
 }
 
+// loads grants the libraries of objects that a runtime may load, and in most runs
+// does not. What one of them lacks is no note: it cannot be loaded outside either.
+func (c *closure) loads(objects []string) {
+	notes := c.notes
+	for _, path := range objects {
+		if o := readObject(path); o != nil {
+			c.needs(path, o, nil)
+		}
+	}
+	c.notes = notes
+}
+
 // library grants one library and what it needs.
 func (c *closure) library(path, why string, rpath []string) {
 	real, err := realPath(path)

@@ -160,7 +160,7 @@ func (p *Plan) grantPrograms(r *Request, c *closure) error {
 			continue
 		}
 		found, err := c.lookUp(path)
-		if info, statErr := os.Stat(c.grants.abs(path)); statErr == nil && info.IsDir() {
+		if err != nil && isDir(c.grants.abs(path)) {
 			if err := c.grants.add(path, Read|Execute, "--allow-exec"); err != nil {
 				return &MissingError{"--allow-exec", path, err}
 			}

@@ -142,6 +142,7 @@ func TestRequestIsRefused(t *testing.T) {
 		{change(func(r *Request) { r.Argv = []string{"no-such-program"} }), "could not find the server's program `no-such-program`: executable file not found in $PATH", false},
 		{change(func(r *Request) { r.Argv = []string{"./absent"} }), "could not find the server's program `./absent`: no such file or directory", false},
 		{change(func(r *Request) { r.Argv = []string{dir} }), "is a directory", false},
+		{change(func(r *Request) { r.Argv = []string{"/dev/null"} }), "is no regular file", false},
 		{change(func(r *Request) { r.Argv = []string{"/etc/passwd"} }), "permission denied", false},
 		{change(func(r *Request) { r.Exec = []string{"/no/such"} }), "--allow-exec /no/such: no such file or directory", false},
 	} {

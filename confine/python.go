@@ -26,6 +26,10 @@ func (c *closure) python(path, real string, argv []string) {
 		if _, err := os.Stat(config); err != nil {
 			continue
 		}
+		if c.tooWide(dir) {
+			c.note("the virtual environment of %s would be all of %s, which is not granted", path, dir)
+			continue
+		}
 		c.read(dir, "virtual environment of "+path)
 		if home := pyvenvHome(config); home != "" {
 			prefixes = append(prefixes, filepath.Dir(home))
@@ -41,17 +45,19 @@ func (c *closure) python(path, real string, argv []string) {
 			c.read(lib, "standard library of "+path)
 			// Its extension modules map libraries that the executable does not list.
 			modules, _ := filepath.Glob(filepath.Join(lib, "lib-dynload", "*.so"))
-			for _, module := range modules {
-				if o := readObject(module); o != nil {
-					c.needs(module, o, nil)
-				}
-			}
+			c.loads(modules)
 		}
 		if archives, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*.zip")); len(archives) > 0 {
 			c.read(archives[0], "standard library of "+path)
 		}
 	}
-	sites := []string{"/usr/lib/python3", "/usr/local/lib/python" + version}
+	var sites []string
+	for _, prefix := range prefixes {
+		sites = append(sites, filepath.Join(prefix, "lib", "python3")) // Debian's
+		if prefix == "/usr" {
+			sites = append(sites, "/usr/local/lib/python"+version)
+		}
+	}
 	if home := c.env.get("HOME"); home != "" {
 		sites = append(sites, filepath.Join(home, ".local", "lib", "python"+version))
 	}

@@ -1,12 +1,14 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json"
 
@@ -85,35 +87,54 @@ func (r *Report) JSON() []byte {
 // EnforcedPath is where the Report of a session lies whose record is audit.
 func EnforcedPath(audit string) string { return audit + ".enforced.json" }
 
-// WriteFile writes the Report to path, 0600, whole or not at all.
+// WriteFile writes the Report to path, 0600, whole or not at all. What is there and
+// is no regular file, a pipe or a terminal, is written to and stays what it is.
 func (r *Report) WriteFile(path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("confinement report %s: %w", path, cause(err))
+	write := r.replaceFile
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		write = r.writeTo
 	}
-	_, err = tmp.Write(r.JSON())
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
+	if err := write(path); err != nil {
 		return fmt.Errorf("confinement report %s: %w", path, cause(err))
 	}
 	return nil
 }
 
+func (r *Report) writeTo(path string) error {
+	f, err := report.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(r.JSON(), '\n'))
+	return errors.Join(err, f.Close())
+}
+
+func (r *Report) replaceFile(path string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(r.JSON())
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}
+
 // Banner tells a person what is in force, one line for the whole and one for
-// every control that is not, each beginning with prefix.
+// every control that is not, each beginning with prefix. Of a server that was not
+// started it tells only the latter.
 func (r *Report) Banner(w io.Writer, prefix string) {
-	switch r.Level {
-	case LevelFull:
+	switch {
+	case !r.Started:
+	case r.Level == LevelFull:
 		fmt.Fprintf(w, "%s: the server is confined (full: Landlock ABI %d, seccomp; network denied)\n", prefix, r.LandlockABI)
-	case LevelPartial:
+	case r.Level == LevelPartial:
 		fmt.Fprintf(w, "%s: the server is confined in part%s\n", prefix, r.because())
-	case LevelNone:
+	default:
 		fmt.Fprintf(w, "%s: THE SERVER IS NOT CONFINED%s\n", prefix, r.because())
 	}
 	for _, c := range r.Controls {
@@ -193,3 +214,11 @@ func (e *ExecError) Error() string {
 }
 
 func (e *ExecError) Unwrap() error { return e.Err }
+
+// Cause is CauseDenied if the server could not be executed for want of a grant.
+func (e *ExecError) Cause() Cause {
+	if errors.Is(e.Err, syscall.EACCES) {
+		return CauseDenied
+	}
+	return CauseNone
+}

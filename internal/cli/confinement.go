@@ -31,11 +31,11 @@ func (c *confinement) Prepare(cmd *exec.Cmd) (err error) {
 // Await implements [interpose.Confiner].
 func (c *confinement) Await() (*aar.Confinement, error) {
 	r, err := c.launch.Await()
-	c.report = r
-	if r == nil || err != nil {
+	if c.report = r; r == nil {
 		return nil, err
 	}
-	if err := c.enforced(r); err != nil {
+	// A server that was not started leaves its report too.
+	if err := errors.Join(err, c.enforced(r)); err != nil {
 		return nil, err
 	}
 	return r.Brief(), nil
@@ -50,8 +50,7 @@ func (c *confinement) ended(exit interpose.Exit, err error) (closing *aar.Confin
 	closing = c.report.Record()
 	if err != nil {
 		if failed, ok := errors.AsType[*confine.ExecError](err); ok {
-			closing.Cause = string(confine.CauseDenied)
-			hint = failed.Hint
+			closing.Cause, hint = string(failed.Cause()), failed.Hint
 		}
 		return closing, hint
 	}
@@ -72,13 +71,13 @@ func explainPlan(s streams, cmd *cobra.Command, f *relayFlags, argv []string, as
 	return explained(s.out, plan, asJSON)
 }
 
-// confine arms the relay with the plan, if there is one.
-func (r *relay) confine(f *confineFlags, plan *confine.Plan, audit string) {
+// confine arms the relay with the plan, if there is one. The record is open.
+func (r *relay) confine(f *confineFlags, plan *confine.Plan) {
 	if plan == nil {
 		return
 	}
 	c := &confinement{plan: plan, enforced: func(rep *confine.Report) error {
-		return f.enforced(rep, audit, r.notes, "aegis "+r.cfg.Voice.Name())
+		return f.enforced(rep, r.recordPath, r.notes, "aegis "+r.cfg.Voice.Name())
 	}}
 	r.confined = c
 	r.cfg.Confiner, r.cfg.StderrTap = c, &c.tail

@@ -123,7 +123,7 @@ func runGuard(r *relay, f guardFlags) error {
 	if err != nil {
 		return guardError(err)
 	}
-	r.confine(&f.relay.confine, plan, f.relay.record.audit)
+	r.confine(&f.relay.confine, plan)
 	catalog, err := f.posture.lists.open()
 	if err != nil {
 		return guardError(err)

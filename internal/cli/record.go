@@ -22,21 +22,20 @@ func (f *recordFlags) register(cmd *cobra.Command) {
 }
 
 // open starts the Session: the key is read and the open Line is durable before
-// anything else happens.
-func (f *recordFlags) open() (*aar.Writer, error) {
+// anything else happens. path is the file it is in.
+func (f *recordFlags) open() (w *aar.Writer, path string, err error) {
 	key, err := aar.LoadSigningKey(f.key)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	sink, err := f.sink()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	w, err := aar.NewWriter(sink, key)
-	if err != nil {
-		return nil, errors.Join(err, sink.Close())
+	if w, err = aar.NewWriter(sink, key); err != nil {
+		return nil, "", errors.Join(err, sink.Close())
 	}
-	return w, nil
+	return w, sink.Path(), nil
 }
 
 func (f *recordFlags) sink() (*aar.FileSink, error) {

@@ -83,6 +83,8 @@ type relay struct {
 	cfg    interpose.Config
 	notes  *interpose.Pump
 	writer *aar.Writer // nil without a record
+	// recordPath is the file of the record, empty without one.
+	recordPath string
 	gate   *gate       // nil where nothing decides
 	// confined is nil where the server does what we may do.
 	confined *confinement
@@ -130,11 +132,11 @@ func (r *relay) run() (interpose.Exit, error) {
 
 // keepRecord starts the record of the session.
 func (r *relay) keepRecord(f recordFlags) error {
-	w, err := f.open()
+	w, path, err := f.open()
 	if err != nil {
 		return fmt.Errorf("%s audit failed: %w", r.cfg.Voice.Name(), err)
 	}
-	r.writer, r.cfg.Recorder = w, w
+	r.writer, r.cfg.Recorder, r.recordPath = w, w, path
 	return nil
 }
 

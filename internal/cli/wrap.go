@@ -68,7 +68,7 @@ func runWrap(r *relay, f relayFlags) error {
 	if err != nil {
 		return err
 	}
-	r.confine(&f.confine, plan, f.record.audit)
+	r.confine(&f.confine, plan)
 	if err := r.keepRecord(f.record); err != nil {
 		return err
 	}

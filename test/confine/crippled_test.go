@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aegis-aar/aegis/confine"
+	"github.com/aegis-aar/aegis/test/internal/harness"
 )
 
 // fakeKernel makes the test binary one that runs on a lesser kernel: a filter
@@ -35,7 +36,7 @@ type lesser struct {
 
 var lesserKernels = []lesser{
 	{"landlock-not-built", unix.SYS_LANDLOCK_CREATE_RULESET, 0, unix.ENOSYS, "files: this kernel is built without Landlock", []string{"files", "devices", "signals"}, confine.LevelPartial},
-	{"landlock-switched-off", unix.SYS_LANDLOCK_CREATE_RULESET, 0, unix.EOPNOTSUPP, "files: Landlock is switched off in this kernel", []string{"files", "devices", "signals"}, confine.LevelPartial},
+	{"landlock-switched-off", unix.SYS_LANDLOCK_CREATE_RULESET, 0, unix.EOPNOTSUPP, "files: this kernel has Landlock switched off", []string{"files", "devices", "signals"}, confine.LevelPartial},
 	{"landlock-forbidden", unix.SYS_LANDLOCK_CREATE_RULESET, 0, unix.EPERM, "files: landlock_create_ruleset: operation not permitted", []string{"files", "devices", "signals"}, confine.LevelPartial},
 	{"landlock-rule-fails", unix.SYS_LANDLOCK_ADD_RULE, 0, unix.EINVAL, "files: landlock_add_rule", []string{"files", "devices", "signals"}, confine.LevelPartial},
 	{"landlock-domain-full", unix.SYS_LANDLOCK_RESTRICT_SELF, 0, unix.E2BIG, "files: landlock_restrict_self: argument list too long", []string{"files", "devices", "signals"}, confine.LevelPartial},
@@ -71,9 +72,16 @@ func becomeLesser() error {
 	return call(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
 }
 
+// shipped names the aegis that a lesser kernel is to run too.
+const shipped = "AEGIS_SHIPPED"
+
 // TestCrippledKernels runs [TestOnACrippledKernel] on every lesser kernel.
 func TestCrippledKernels(t *testing.T) {
 	needConfinement(t)
+	var aegis string
+	if has("go") { // not in a test kernel
+		aegis = harness.Binary(t, harness.Aegis)
+	}
 	for _, l := range lesserKernels {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +89,7 @@ func TestCrippledKernels(t *testing.T) {
 				t.Skip("only root can install this filter without what it denies")
 			}
 			cmd := exec.Command("/proc/self/exe", "-test.run=^TestOnACrippledKernel$", "-test.v")
-			cmd.Env = append(os.Environ(), fakeKernel+"="+l.name)
+			cmd.Env = append(os.Environ(), fakeKernel+"="+l.name, shipped+"="+aegis)
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "--- PASS: TestOnACrippledKernel") {
 				t.Errorf("%v\n%s", err, out)
@@ -152,7 +160,35 @@ func TestOnACrippledKernel(t *testing.T) {
 			t.Errorf("the banner does not name %s:\n%s", name, banner.String())
 		}
 	}
+	if aegis := os.Getenv(shipped); aegis != "" {
+		wrapOnACrippledKernel(t, aegis, l)
+	}
 	if record := e.report.Record(); record.Level != string(l.level) || !record.BestEffort || len(record.Controls) != len(e.report.Controls) {
 		t.Errorf("the record says %+v", record)
+	}
+}
+
+// wrapOnACrippledKernel holds the command to the same: the exit code, stderr and
+// the record.
+func wrapOnACrippledKernel(t *testing.T, aegis string, l lesser) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := wrapBy(t, aegis, "", nil, []string{"--env", probeName + "=" + ran}, self)
+	if w.code != 1 || w.stdout != "" || !strings.Contains(w.stderr, l.refused) {
+		t.Errorf("wrap: %+v", w)
+	}
+	lines := w.lines(t)
+	if end := lines[len(lines)-1]; end.Child == nil || end.Child.Stage != "start" {
+		t.Errorf("wrap: the record ends with %+v", end)
+	}
+	w = wrapBy(t, aegis, "", nil, []string{"--best-effort", "--env", probeName + "=" + ran}, self)
+	if w.stdout != "ok\n" || !strings.Contains(w.stderr, "--best-effort") {
+		t.Errorf("wrap at best effort: %+v", w)
+	}
+	lines = w.lines(t)
+	if end := lines[len(lines)-1]; end.Confinement == nil || end.Confinement.Level != string(l.level) || !end.Confinement.BestEffort {
+		t.Errorf("wrap at best effort: the record ends with %+v", end.Confinement)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -105,11 +106,19 @@ func TestNotStarted(t *testing.T) {
 	} {
 		e := run(t, newPlan(t, c.r), nil)
 		failed, ok := errors.AsType[*confine.ExecError](e.err)
-		if !ok || !errors.Is(failed, c.err) || !strings.Contains(failed.Hint, c.hint) || e.report.Started || e.code != 126 {
+		if !ok || !errors.Is(failed, c.err) || !strings.Contains(failed.Hint, c.hint) || failed.Cause() != confine.CauseDenied || e.report.Started || e.code != 126 {
 			t.Errorf("%s: %v", c.name, e)
 		}
 	}
-	// The same with the specification's wide grant.
+	// What is not executable for another reason is not denied.
+	broken := filepath.Join(dir, "broken")
+	if err := os.WriteFile(broken, []byte("#!/no/such\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if failed, ok := errors.AsType[*confine.ExecError](run(t, newPlan(t, confine.Request{Argv: []string{broken}}), nil).err); !ok || failed.Cause() != confine.CauseNone || failed.Hint != "" || !errors.Is(failed, unix.ENOENT) {
+		t.Errorf("a script without its interpreter: %v", failed)
+	}
+	// A script with the specification's wide grant.
 	e := run(t, newPlan(t, confine.Request{Argv: []string{script}, Exec: []string{confine.ExecNone}, Read: []string{script}, ExecSupport: true}), nil)
 	if e.err != nil || e.stdout != "ran\n" {
 		t.Errorf("with --allow-exec-support: %v", e)
@@ -147,10 +156,15 @@ func TestServerKeepsItsPlace(t *testing.T) {
 		}
 	})
 	t.Run("ignored signals", func(t *testing.T) {
-		// The one who starts it ignores SIGHUP and SIGPIPE.
-		plan := newPlan(t, confine.Request{Argv: []string{sh, "-c", "while read -r name value; do case $name in SigIgn:|SigBlk:) echo $name $value;; esac; done </proc/self/status"}})
-		e := run(t, plan, nil)
-		if e.stdout != "SigBlk: 0000000000000000\nSigIgn: 0000000000000000\n" {
+		// As under nohup(1).
+		signal.Ignore(syscall.SIGHUP)
+		defer signal.Reset(syscall.SIGHUP)
+		status := []string{sh, "-c", "while read -r name value; do case $name in SigIgn:|SigBlk:) echo $name $value;; esac; done </proc/self/status"}
+		const nothing = "SigBlk: 0000000000000000\nSigIgn: 0000000000000000\n"
+		if out, err := exec.Command(status[0], status[1:]...).Output(); err != nil || string(out) == nothing {
+			t.Fatalf("outside nothing is ignored: %v", err)
+		}
+		if e := run(t, newPlan(t, confine.Request{Argv: status}), nil); e.stdout != nothing {
 			t.Errorf("%v", e)
 		}
 	})
@@ -246,5 +260,42 @@ func TestNpxWithoutThePackage(t *testing.T) {
 	}), nil)
 	if e.err != nil || e.code == 0 || !strings.Contains(e.stderr, "ENOTCACHED") {
 		t.Error(e)
+	}
+}
+
+// TestKindsOfGrants: whatever kind of file is granted, the server starts and has
+// it, and no more. A file made later under a granted directory can be written.
+func TestKindsOfGrants(t *testing.T) {
+	needConfinement(t)
+	sh := lookPath(t, "sh")
+	dir := realDir(t)
+	for _, d := range []string{"tree", "with space", "elsewhere"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"file", "with space/file", "elsewhere/target", "elsewhere/other", "both"} {
+		writeFile(t, filepath.Join(dir, f), "text\n")
+	}
+	if err := os.Symlink("elsewhere/target", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan := newPlan(t, confine.Request{
+		Dir: dir, Read: []string{"/dev/null", "file", "./with space", "link", "fifo", "both", dir + "/elsewhere/../file"}, Write: []string{"tree", "both"},
+		Argv: []string{sh, "-ec", `
+			read -r a <file; read -r b <"with space/file"; read -r c <link; echo "$a $b $c"
+			read -r d <both; echo changed >both
+			echo new >tree/new; echo more >>tree/new; read -r e <tree/new; echo "$e"
+			echo x >/dev/null
+			for f in elsewhere/other ./elsewhere; do (: <"$f") 2>/dev/null && echo "$f is open"; done
+			(: >file) 2>/dev/null && echo "file can be written"
+			exit 0`},
+	})
+	e := run(t, plan, nil)
+	if e.err != nil || e.code != 0 || e.stdout != "text text text\nnew\n" {
+		t.Errorf("%v", e)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -22,9 +23,13 @@ import (
 // scratch makes the tree a probe works on: ro and rw are granted, out is not.
 func scratch(t testing.TB) string {
 	t.Helper()
-	root := t.TempDir()
-	root, err := filepath.EvalSymlinks(root)
+	// Short, as the name of a UNIX socket has 108 bytes.
+	root, err := os.MkdirTemp("", "aegis-")
 	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	if root, err = filepath.EvalSymlinks(root); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"ro", "rw", "out", "out/empty"} {
@@ -50,6 +55,9 @@ type inside struct {
 	inherited *os.File
 }
 
+// abstractNames tells the abstract sockets of probes apart: they have no directory.
+var abstractNames atomic.Int64
+
 func prepareProbe(t testing.TB, p probe) inside {
 	t.Helper()
 	root := scratch(t)
@@ -59,11 +67,13 @@ func prepareProbe(t testing.TB, p probe) inside {
 			copyFile(t, "/proc/self/exe", filepath.Join(root, at))
 		}
 	}
-	abstract := "aegis-" + filepath.Base(root) + strconv.Itoa(os.Getpid())
+	abstract := fmt.Sprintf("aegis-%d-%d", os.Getpid(), abstractNames.Add(1))
 	for _, name := range []string{"@" + abstract, filepath.Join(root, "rw/socket")} {
-		if l, err := net.Listen("unix", name); err == nil {
-			t.Cleanup(func() { l.Close() })
+		l, err := net.Listen("unix", name)
+		if err != nil {
+			t.Fatal(err)
 		}
+		t.Cleanup(func() { l.Close() })
 	}
 	var err error
 	if in.inherited, err = os.Open(filepath.Join(root, "out/secret")); err != nil {
@@ -154,8 +164,12 @@ func TestEscape(t *testing.T) {
 				t.Logf("Landlock erratum %d is not fixed here: this is not denied", p.erratum)
 				want = p.free
 			}
-			if p.free != "" && (!p.root || os.Getuid() == 0) {
-				if got := free(t, p); got != p.free {
+			if p.free != "" && (!p.root || privileged()) {
+				switch got := free(t, p); got {
+				case p.free:
+				case "EPERM", "EACCES", "ENOSYS":
+					t.Skipf("this machine denies it outside too: %s", got)
+				default:
 					t.Fatalf("outside it meets %s, not %s: nothing is known of a denial", got, p.free)
 				}
 			}
@@ -164,6 +178,14 @@ func TestEscape(t *testing.T) {
 			}
 		})
 	}
+}
+
+// privileged tells whether the tests have root's capabilities: root of a container
+// may not.
+func privileged() bool {
+	const wanted = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_SYS_CHROOT | 1<<unix.CAP_MKNOD | 1<<unix.CAP_NET_RAW
+	have, err := strconv.ParseUint(statusLine("CapEff"), 16, 64)
+	return err == nil && have&wanted == wanted
 }
 
 // TestKilledSocket: with --confine-kill a network socket ends the process, a UNIX
@@ -208,7 +230,7 @@ func TestProbesAreTold(t *testing.T) {
 		}
 		seen[p.name] = true
 		if (p.free == "") != (p.why != "") {
-			t.Error(fmt.Sprintf("%s: say what it meets outside, or why that is not tried", p.name))
+			t.Errorf("%s: say what it meets outside, or why that is not tried", p.name)
 		}
 		if p.free == p.held && p.held != "ok" && p.held != "EISCONN" {
 			t.Errorf("%s meets the same inside and outside", p.name)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -96,6 +97,18 @@ var fileProbes = []probe{
 	}},
 	{name: "chroot", free: "ok", held: "EPERM", root: true, try: func(root string) error { return unix.Chroot(root + "/rw") }},
 	{name: "shadow", free: "ok", held: "EACCES", root: true, try: func(string) error { return open("/etc/shadow", unix.O_RDONLY) }},
+	{name: "posix-queue", why: "not in every kernel", held: "EACCES", try: func(root string) error {
+		name, err := unix.BytePtrFromString("aegis-" + filepath.Base(filepath.Dir(root)) + itoa(os.Getpid()))
+		if err != nil {
+			return err
+		}
+		fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o600, 0, 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		unix.Close(int(fd))
+		return call(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(name)))
+	}},
 	{name: "device-ioctl", free: "ENOTTY", held: "EACCES", abi: 5, try: func(string) error {
 		fd, err := unix.Open("/dev/null", unix.O_RDWR, 0)
 		if err != nil {

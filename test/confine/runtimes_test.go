@@ -3,11 +3,37 @@
 package confine
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/aegis-aar/aegis/confine"
 )
+
+// TestJava: a JVM starts, with its threads and its certificates, and reads no more
+// than its home.
+func TestJava(t *testing.T) {
+	needConfinement(t)
+	java := lookPath(t, "java")
+	javac := lookPath(t, "javac")
+	dir := realDir(t)
+	writeFile(t, dir+"/Hello.java", `
+		public class Hello {
+			public static void main(String[] a) throws Exception {
+				Thread t = new Thread(() -> System.out.println("thread")); t.start(); t.join();
+				System.out.println(javax.net.ssl.SSLContext.getDefault().getProtocol());
+				try { new java.io.FileInputStream("/etc/shadow"); } catch (java.io.IOException e) { System.out.println("denied"); }
+				try { new java.net.Socket("127.0.0.1", 8); } catch (java.io.IOException e) { System.out.println("denied"); }
+			}
+		}`)
+	if out, err := exec.Command(javac, "-d", dir+"/classes", dir+"/Hello.java").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	e := run(t, newPlan(t, confine.Request{Argv: []string{java, "-cp", dir + "/classes", "Hello"}}), nil)
+	if e.err != nil || e.code != 0 || e.stdout != "thread\nDefault\ndenied\ndenied\n" {
+		t.Error(e)
+	}
+}
 
 // TestRuntimes is the matrix of docs/confine.md: what node, Python and Go do at
 // start-up and commonly afterwards, with nothing granted but --allow-exec auto and

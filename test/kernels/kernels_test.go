@@ -77,7 +77,7 @@ func buildImage(t *testing.T) string {
 	a.entry("etc/shadow", 0o100600, []byte("root:*:1:0:99999:7:::\n"), 0, 0)
 	for name, args := range map[string][]string{
 		"init":  {"build", "-o", filepath.Join(dir, "init"), "./test/kernels/guest"},
-		"suite": {"test", "-c", "-o", filepath.Join(dir, "suite"), "./test/confine"},
+		"suite": {"test", "-c", "-ldflags=-s -w", "-o", filepath.Join(dir, "suite"), "./test/confine"},
 	} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = root
