@@ -12,23 +12,29 @@ import (
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/internal/wire"
+	"github.com/aegis-aar/aegis/lock"
 	"github.com/aegis-aar/aegis/policy"
 )
 
 // gateFlags say what every tools/call is decided by, and what is recorded of it.
 type gateFlags struct {
 	policy string
+	lock   string
 	derive bool
 }
 
 func (f *gateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.policy, "policy", "", "decide every tools/call by the policy in the file at `PATH`")
+	cmd.Flags().StringVar(&f.lock, "lock", "", "refuse calls to tools that are not in the lock file at `PATH`")
 	cmd.Flags().BoolVar(&f.derive, "derive", false, "record what each call would touch even without an argument policy")
 }
 
 func (f *gateFlags) check(cmd *cobra.Command) error {
-	if f.policy == "" && cmd.Flags().Changed("policy") {
+	switch {
+	case f.policy == "" && cmd.Flags().Changed("policy"):
 		return usagef("--policy needs a PATH")
+	case f.lock == "" && cmd.Flags().Changed("lock"):
+		return usagef("--lock needs a PATH")
 	}
 	return nil
 }
@@ -37,7 +43,7 @@ func (f *gateFlags) check(cmd *cobra.Command) error {
 // asked for until stop is called.
 func (r *relay) arm(f gateFlags) (stop func(), err error) {
 	stop = func() {}
-	if f.policy == "" && !f.derive {
+	if f == (gateFlags{}) {
 		return stop, nil
 	}
 	g, err := newGate(f, r.note)
@@ -45,6 +51,10 @@ func (r *relay) arm(f gateFlags) (stop func(), err error) {
 		return nil, err
 	}
 	r.gate, r.cfg.Decider = g, g
+	if g.pins != nil {
+		digest := g.pins.gate.SurfaceDigest()
+		r.cfg.Surface = &digest
+	}
 	if f.policy != "" {
 		g.warn()
 		stop = g.reloadOnSignal()
@@ -56,9 +66,11 @@ func (r *relay) arm(f gateFlags) (stop func(), err error) {
 type gate struct {
 	path   string // of the policy, empty without one
 	engine *policy.Engine
+	pins   *pins                         // nil without a lock
 	note   func(format string, a ...any) // tells people
-	// watch lets a Call pass that the policy denies, and tells of it.
-	watch bool
+	// watchPolicy and watchLock let a Call pass that the policy denies, or whose
+	// tool is not in the lock, and tell of it.
+	watchPolicy, watchLock bool
 }
 
 func newGate(f gateFlags, note func(string, ...any)) (*gate, error) {
@@ -70,11 +82,20 @@ func newGate(f gateFlags, note func(string, ...any)) (*gate, error) {
 			return nil, &listError{fmt.Sprintf("could not load policy `%s`: %s", f.policy, faults[0]), faults[1:]}
 		}
 	}
+	g := &gate{path: f.policy, note: note}
 	var opts []policy.Option
+	if f.lock != "" {
+		var err error
+		if g.pins, err = loadPins(f.lock); err != nil {
+			return nil, err
+		}
+		opts = append(opts, policy.WithSurface(g.pins.surface()))
+	}
 	if f.derive {
 		opts = append(opts, policy.WithDerive())
 	}
-	return &gate{path: f.policy, engine: policy.NewEngine(set, opts...), note: note}, nil
+	g.engine = policy.NewEngine(set, opts...)
+	return g, nil
 }
 
 // warn tells what is lawful in the set in force but probably not meant.
@@ -96,6 +117,7 @@ func (g *gate) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict) 
 	hash, _ := g.engine.Decide(requests, answers)
 	for i := range answers {
 		verdicts[i] = g.verdict(&answers[i])
+		g.hold(calls[i].Tool, &verdicts[i])
 	}
 	return g.hash(hash), nil
 }
@@ -127,16 +149,42 @@ func (g *gate) verdict(v *policy.Verdict) interpose.Verdict {
 		// A reason is the author's; which rule it was is always told.
 		out.Reason = strings.TrimSuffix(fmt.Sprintf("rule `%s`: %s", v.MatchedRule, v.Reason), ": ")
 	}
-	if g.watch {
+	if g.watchPolicy {
 		out.Policy = aar.Policy{Status: aar.Allowed}
 		out.Findings = append(out.Findings, aar.Finding{Rule: string(v.Code), Action: string(report.Shadowed)})
 	}
 	return out
 }
 
+// hold refuses a call that the policy allows if its tool is not in the lock,
+// even if no list was ever asked for: a cached one is lawful. So it does a call
+// to a tool that was last listed as something else than what is pinned.
+func (g *gate) hold(tool string, v *interpose.Verdict) {
+	if g.pins == nil || v.Policy.Status != aar.Allowed {
+		return
+	}
+	capability := ""
+	if !g.pins.gate.HasTool(tool) {
+		v.Rule, v.Reason = lock.RuleOf("tool-added"), "the tool is not in the lock"
+		capability = "tool not registered: " + aar.BoundedName(tool)
+	} else if d, drifted := g.pins.gate.Drifted(tool); drifted {
+		v.Rule, v.Reason = d.Rule, "the server lists the tool as another one than the lock: "+d.Message
+		capability = "tool is not the one in the lock: " + aar.BoundedName(tool)
+	} else {
+		return
+	}
+	if g.watchLock {
+		v.Findings = append(v.Findings, aar.Finding{Rule: v.Rule, Action: string(report.Shadowed)})
+		return
+	}
+	v.Capability = capability
+}
+
 // Unread implements [interpose.Decider]: where a denial counts, what cannot be
 // judged does not pass.
-func (g *gate) Unread(wire.Message, string) bool { return g.path != "" && !g.watch }
+func (g *gate) Unread(wire.Message, string) bool {
+	return g.path != "" && !g.watchPolicy || g.pins != nil && !g.watchLock
+}
 
 // ofRules tells whether the rules of the policy refuse, and not its argument half.
 func ofRules(c policy.Code) bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/internal/trace"
+	"github.com/aegis-aar/aegis/lock"
 	"github.com/aegis-aar/aegis/policy"
 )
 
@@ -128,15 +130,19 @@ func runGuard(r *relay, f guardFlags) error {
 	if err != nil {
 		return guardError(err)
 	}
-	out, err := f.outputs.open(r, f.relay.gate.policy)
+	subject := f.relay.gate.lock
+	if subject == "" {
+		subject = f.relay.gate.policy
+	}
+	out, err := f.outputs.open(r, subject)
 	if err != nil {
 		return guardError(err)
 	}
-	g := guard.New(catalog, posture, nil, out.sinks)
+	g := guard.New(catalog, posture, r.surface(), out.sinks)
 	defer out.close(g)
 	r.cfg.Inspector = g
 	if r.gate != nil {
-		r.gate.watch = !posture.Blocks(guard.Policy)
+		r.gate.watchPolicy, r.gate.watchLock = !posture.Blocks(guard.Policy), !posture.Blocks(guard.ListChanged)
 		r.cfg.Decider = g.Decider(r.gate)
 	}
 	if f.relay.record.audit != "" {
@@ -160,9 +166,17 @@ func runGuard(r *relay, f guardFlags) error {
 	return r.exitOf(exit, err, 2)
 }
 
+// surface is the lock in force, nil without one.
+func (r *relay) surface() guard.Surface {
+	if r.gate == nil || r.gate.pins == nil {
+		return nil
+	}
+	return r.gate.pins
+}
+
 // banner says once what blocks, what is only watched and what is inactive.
 func (r *relay) banner(p guard.Posture, recording string) {
-	armed := guard.Armed{Recording: recording}
+	armed := guard.Armed{Lock: r.surface() != nil, Recording: recording}
 	if r.gate != nil && r.gate.path != "" {
 		set := r.gate.engine.Set()
 		armed.Arguments, armed.Rules = set.HasArguments(), len(set.Rules()) > 0 || set.Default() == policy.Deny
@@ -170,6 +184,19 @@ func (r *relay) banner(p guard.Posture, recording string) {
 	for line := range strings.Lines(p.Banner(armed)) {
 		r.note("%s", strings.TrimSuffix(line, "\n"))
 	}
+}
+
+// driftRules are the classes of drift, as SARIF tells them.
+func driftRules() []report.Rule {
+	var rules []report.Rule
+	for _, class := range lock.Classes() {
+		rules = append(rules, report.Rule{
+			ID: lock.RuleOf(class), Severity: lock.SeverityOf(class),
+			Short: "The server's surface differs from the lock: " + strings.ReplaceAll(class, "-", " ") + ".",
+			Help:  "`aegis check` tells what differs. If the change is wanted, pin and approve it anew.",
+		})
+	}
+	return rules
 }
 
 // guardOutputs are the files that a session is told in.
@@ -187,7 +214,7 @@ func (f *outputFlags) open(r *relay, subject string) (*guardOutputs, error) {
 	}
 	sinks, err := report.Open(report.Options{
 		JSON: f.json, SARIF: f.sarif, Subject: subject,
-		Version: versionString(), Rules: append(guard.ResultRules(), report.PolicyRules()...),
+		Version: versionString(), Rules: slices.Concat(guard.ResultRules(), report.PolicyRules(), driftRules()),
 		Note: func(text string) { r.note("%s", report.SafeText(text)) },
 	})
 	if err != nil {

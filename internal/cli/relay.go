@@ -48,6 +48,7 @@ func (f *relayFlags) plan(argv []string) (*confine.Plan, error) {
 	var ours []confine.Protected
 	for _, file := range []confine.Protected{
 		{What: "the policy file", Path: f.gate.policy},
+		{What: "the lock", Path: f.gate.lock},
 		{What: "the record", Path: f.record.audit},
 		{What: "the signing key", Path: f.record.key, Secret: true},
 	} {
@@ -85,7 +86,7 @@ type relay struct {
 	writer *aar.Writer // nil without a record
 	// recordPath is the file of the record, empty without one.
 	recordPath string
-	gate   *gate       // nil where nothing decides
+	gate       *gate // nil where nothing decides
 	// confined is nil where the server does what we may do.
 	confined *confinement
 	// patience is how long notes may take.

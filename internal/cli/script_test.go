@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/aegis-aar/aegis/confine"
+	"github.com/aegis-aar/aegis/lock"
 )
 
 func TestMain(m *testing.M) {
@@ -45,8 +47,21 @@ func TestScripts(t *testing.T) {
 			"foreign-line": foreignLine,
 			"await":        await,
 			"name":         name,
+			"lock":         pinned,
 		},
 	})
+}
+
+// pinned writes a lock file of tools: lock FILE TOOLS.json.
+func pinned(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lock FILE TOOLS.json")
+	}
+	var tools []jsontext.Value
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &tools))
+	l, err := lock.New(&lock.Surface{Command: "server", ProtocolVersion: "2025-06-18", Tools: tools}, lock.PinOptions{Schema: lock.Level4, Version: "test", Now: time.Unix(0, 0), Approver: "tester"})
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), l.Bytes(), 0o600))
 }
 
 // exits runs a command and holds it to an exit code: `exits 3 aegis verify x`.

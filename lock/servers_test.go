@@ -1,0 +1,5 @@
+package lock
+
+const childArg = "-lock-test-server"
+
+var servers = map[string]func() int{}
