@@ -467,7 +467,7 @@ func (w *walker) params(tool string) (Params, shape.Set) {
 		// It may hold anything: no shape is spared, a tool without any neither.
 		return Params{{Shape: first(found), Fault: Ambiguous, Why: w.fault}}, found
 	}
-	var params Params
+	params := make(Params, 0, len(w.leaves)) // they are large: growing a list of them would cost more than reading
 	var supplied, named shape.Set
 	moves := moves(tool)
 	for i := range w.leaves {
