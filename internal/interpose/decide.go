@@ -32,11 +32,9 @@ type Verdict struct {
 	Policy      aar.Policy
 	MatchedRule string // empty when the default decided
 	Derived     []aar.Derived
-	// Capability, if not empty, is why the Call is refused before the Policy Set
-	// is asked: there is no such tool. Skipped is set for the other Calls of
-	// such a frame. The Policy of both is that of a Call not evaluated.
+	// Capability, if not empty, is why the capability station refuses a Call
+	// that the Policy Set allows: there is no such tool.
 	Capability string
-	Skipped    bool
 	// Findings are what was seen and let pass all the same.
 	Findings []aar.Finding
 	// Code, Rule and Reason are what the client is told of a refusal; an empty
@@ -46,7 +44,7 @@ type Verdict struct {
 	Rule, Reason string
 }
 
-func (v *Verdict) refuses() bool { return v.Policy.Status != aar.Allowed }
+func (v *Verdict) refuses() bool { return v.Policy.Status != aar.Allowed || v.Capability != "" }
 
 // refusal is what the client is told of a call that is refused.
 func (v *Verdict) refusal(e *wire.Element) Refusal {

@@ -28,7 +28,6 @@ func (s *Session) downlink(r *wire.Reader) {
 		if !s.sameFraming() {
 			return
 		}
-		raw := f.Raw
 		switch {
 		case f.OverCap:
 			if s.cfg.StrictFrameCap {
@@ -40,15 +39,32 @@ func (s *Session) downlink(r *wire.Reader) {
 		case f.Blank():
 		case s.cfg.Inspector != nil:
 			s.trace(Server, f)
-			raw = s.inspectFrame(f, wire.Classify(f.Body))
-			if s.aborted() != nil {
-				return // with the frame that could not be inspected
+			if !s.inspected(f, r.Terminated()) {
+				return
 			}
+			continue
 		case !s.ledger.empty():
 			s.childFrame(f.Body, wire.Classify(f.Body))
 		}
-		s.outlet.write(raw, r.Terminated())
+		if !s.deliver(f.Raw, r.Terminated(), nil) {
+			return
+		}
 	}
+}
+
+// deliver writes a frame of the child to the client, and calls first, if it is
+// not nil, before a byte of it. It does neither once the session is aborted.
+func (s *Session) deliver(raw []byte, whole bool, first func()) bool {
+	s.outlet.mu.Lock()
+	defer s.outlet.mu.Unlock()
+	if s.aborted() != nil {
+		return false
+	}
+	if first != nil {
+		first()
+	}
+	s.outlet.write(raw, whole)
+	return true
 }
 
 var errOverCap = errors.New("a server frame is longer than the frame cap")
@@ -105,8 +121,8 @@ func (s *Session) answeredOutcome(c *openRequest) aar.Outcome {
 func (s *Session) longAnswer(r *wire.Reader, f wire.Frame) {
 	s.outlet.mu.Lock()
 	defer s.outlet.mu.Unlock()
-	if s.outlet.shut {
-		return
+	if s.aborted() != nil {
+		return // Next has no more to say
 	}
 	var scan wire.Scanner
 	hash := sha256.New()

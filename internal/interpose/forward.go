@@ -11,7 +11,7 @@ import (
 func (s *Session) forwardCalls(f wire.Frame, m wire.Message, j judgement) {
 	digest := aar.DigestRequest(f.Body)
 	p := parcel{raw: f.Raw}
-	p.undeliverable = func(code Code, err error) { s.refuseUndelivered(p.calls, m.Elements, m.Batch, code, err) }
+	p.undeliverable = func(code Code, err error) { s.undelivered(p.calls, m.Elements, m.Batch, code, err) }
 	var unanswerable []*openRequest
 	p.delivered = func() {
 		for _, c := range unanswerable {
@@ -79,7 +79,7 @@ func (s *Session) open(c *openRequest) {
 		s.end(old, hostDenied(old.known, "session abandoned"))
 	}
 	if closed {
-		s.sayGone([]*openRequest{c})
+		s.abandon([]*openRequest{c}, byError)
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *Session) forwardUnread(f wire.Frame, m wire.Message) {
 	s.outbox.put(parcel{
 		raw:           f.Raw,
 		calls:         calls,
-		undeliverable: func(code Code, err error) { s.refuseUndelivered(calls, asked, false, code, err) },
+		undeliverable: func(code Code, err error) { s.undelivered(calls, asked, false, code, err) },
 		delivered:     func() { s.end(c, hostDenied(c.known, unread(m)+"; forwarded, its answer is not known")) },
 	})
 }

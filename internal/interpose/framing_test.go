@@ -139,9 +139,9 @@ func TestNothingIsAuthoredBehindHalfALine(t *testing.T) {
 	var got strings.Builder
 	o := &outlet{to: &got}
 	o.write([]byte("whole\n"), true)
-	o.author([]byte("refusal\n"))
+	o.author([]byte("refusal\n"), wire.Newline)
 	o.write([]byte("half a li"), false)
-	o.author([]byte("refusal\n"))
+	o.author([]byte("refusal\n"), wire.Newline)
 	if want := "whole\nrefusal\nhalf a li"; got.String() != want {
 		t.Errorf("the client got %q, want %q", got.String(), want)
 	}

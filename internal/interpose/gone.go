@@ -25,7 +25,7 @@ func (s *Session) sayGone(open []*openRequest) {
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		s.outlet.lastWords(out, s.client.framing())
+		s.outlet.author(out, s.client.framing())
 	}()
 	patience := s.cfg.patience.drain
 	if s.endsNow() {

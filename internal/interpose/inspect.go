@@ -104,12 +104,36 @@ func (s *Session) failed(fault error) bool {
 	return true
 }
 
-// inspectFrame has the answers in a server frame inspected and recorded, and
-// returns the bytes that the client gets.
-func (s *Session) inspectFrame(f wire.Frame, m wire.Message) []byte {
-	body := f.Body
-	var settled []settlement
-	rewritten := false
+// inspected has the answers in a server frame inspected, records them and passes
+// the frame on. If the session is aborted first, or by this frame, it does none
+// of it: the requests are as open as all the others.
+func (s *Session) inspected(f wire.Frame, whole bool) bool {
+	body, settled, ok := s.inspectFrame(f, wire.Classify(f.Body))
+	rewritten := body != nil
+	raw := f.Raw
+	switch {
+	case !rewritten:
+		body = f.Body
+	case s.server.framing() == wire.ContentLength:
+		raw = wire.Append(nil, wire.ContentLength, body)
+	default:
+		raw = append(body[:len(body):len(body)], f.Raw[len(f.Body):]...)
+	}
+	if ok && s.deliver(raw, whole, func() { s.settleInspected(f.Body, body, rewritten, settled) }) {
+		return true
+	}
+	for _, c := range settled {
+		if _, closed := s.ledger.add(c.request); closed {
+			s.abandon([]*openRequest{c.request}, byAbort)
+		}
+	}
+	return false
+}
+
+// inspectFrame has the answers in a server frame ruled on. body is what stands
+// in for the frame's, nil if it passes as it came. It is not ok if the session
+// ends because an answer could not be inspected.
+func (s *Session) inspectFrame(f wire.Frame, m wire.Message) (body []byte, settled []settlement, ok bool) {
 	if m.Class == wire.Exact {
 		var out []byte
 		copied := 0
@@ -118,36 +142,30 @@ func (s *Session) inspectFrame(f wire.Frame, m wire.Message) []byte {
 			if e.Kind != wire.Response {
 				continue
 			}
-			r := s.inspectAnswer(Answer{ID: e.ID, Raw: e.Raw, Exact: true}, &settled)
+			r, ok := s.inspectAnswer(Answer{ID: e.ID, Raw: e.Raw, Exact: true}, &settled)
+			if !ok {
+				return nil, settled, false
+			}
 			if r.Instead == nil {
 				continue
 			}
-			rewritten = true
-			out = append(append(out, body[copied:e.Offset]...), r.Instead...)
+			out = append(append(out, f.Body[copied:e.Offset]...), r.Instead...)
 			copied = e.Offset + len(e.Raw)
 		}
-		if rewritten {
-			body = append(out, body[copied:]...)
+		if out != nil {
+			body = append(out, f.Body[copied:]...)
 		}
-	} else {
-		// Some reader may find an answer in it, but not in what only asks or
-		// tells something, nor in a banner without an id.
-		stray := m.Kind != wire.Response && (m.Kind != wire.Other || !m.ID.Present())
-		if r := s.inspectAnswer(Answer{ID: m.ID, Raw: body, Stray: stray}, &settled); r.Instead != nil && !stray {
-			rewritten = true
-			body = r.Instead
-		}
+		return body, settled, true
 	}
-	if len(settled) > 0 {
-		s.settleInspected(f.Body, body, rewritten, settled)
+
+	// Some reader may find an answer in it, but not in what only asks or
+	// tells something, nor in a banner without an id.
+	stray := m.Kind != wire.Response && (m.Kind != wire.Other || !m.ID.Present())
+	r, ok := s.inspectAnswer(Answer{ID: m.ID, Raw: f.Body, Stray: stray}, &settled)
+	if !stray {
+		body = r.Instead
 	}
-	if !rewritten {
-		return f.Raw
-	}
-	if s.server.framing() == wire.ContentLength {
-		return wire.Append(nil, wire.ContentLength, body)
-	}
-	return append(body[:len(body):len(body)], f.Raw[len(f.Body):]...)
+	return body, settled, ok
 }
 
 // settlement is an open request with the ruling on its answer.
@@ -156,8 +174,9 @@ type settlement struct {
 	ruling  Ruling
 }
 
-// inspectAnswer finds out what is answered, and has the answer ruled on.
-func (s *Session) inspectAnswer(a Answer, settled *[]settlement) Ruling {
+// inspectAnswer finds out what is answered, and has the answer ruled on. It is
+// not ok if that ends the session.
+func (s *Session) inspectAnswer(a Answer, settled *[]settlement) (r Ruling, ok bool) {
 	var open *openRequest
 	if a.ID.Present() && !a.Stray {
 		open = s.ledger.take(a.ID)
@@ -165,17 +184,11 @@ func (s *Session) inspectAnswer(a Answer, settled *[]settlement) Ruling {
 	if open != nil {
 		a.Request = &open.asked
 	}
-	r := s.cfg.Inspector.Inspect(a)
-	if s.failed(r.Fault) {
-		if open != nil {
-			s.open(open) // to be answered with all the others
-		}
-		return Ruling{}
-	}
+	r = s.cfg.Inspector.Inspect(a)
 	if open != nil {
 		*settled = append(*settled, settlement{open, r})
 	}
-	return r
+	return r, !s.failed(r.Fault)
 }
 
 // settleInspected writes the outcome of the answered calls, before a byte of

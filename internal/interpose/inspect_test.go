@@ -212,9 +212,11 @@ func TestAnUnreadClientDoesNotHoldUpLastWords(t *testing.T) {
 	p := defaultPatience
 	p.drain, p.hurry = p.hurry, p.hurry/2
 	_, with := guarded(unrecordedSession, withPatience(p))
-	s := start(t, script("read", "say "+strings.Repeat("x", 1<<20)+"\n", "exit 0"), with)
-	s.damaged = true
-	s.send(call("1", "t"))
+	s := start(t, script("read", "show "+saysFile(t, 1<<20), "exit 0"), with)
+	s.send(call("1", "t"), call("2", "t"))
+	if _, err := s.lines.Peek(1); err != nil { // the rest fills the pipe to the client
+		t.Fatal(err)
+	}
 	s.signals <- os.Interrupt
 	s.wait()
 }

@@ -87,7 +87,7 @@ func (l *ledger) letGo(n int) (evicted []*openRequest) {
 
 // add opens a request. If its id is in flight already, the new request takes the
 // place of the old one, which is returned: no answer can be told apart. Once
-// the session is over nothing is opened; the Writer ends what it still has open.
+// the session is over nothing is opened.
 func (l *ledger) add(c *openRequest) (superseded *openRequest, closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,6 +125,22 @@ func (l *ledger) drop(c *openRequest) {
 	if l.open[string(c.id.Raw)] == c {
 		l.remove(c)
 	}
+}
+
+// forget closes the requests with these ids, which are answered without the
+// server. It tells, and does nothing, if the ledger is closed.
+func (l *ledger) forget(elements []wire.Element) (closed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return true
+	}
+	for i := range elements {
+		if c := l.open[string(elements[i].ID.Raw)]; c != nil {
+			l.remove(c)
+		}
+	}
+	return false
 }
 
 // cancel notes that the client does not wait for this request any more. It

@@ -15,9 +15,10 @@ type outlet struct {
 	to     io.Writer
 	failed func() // told once that the client reads no more
 	broken bool
-	ended  bool // the child's stream is over: nothing more is authored
+	ended  bool // the child's stream is over
 	cut    bool // what was written last is not a whole frame
-	shut   bool // nothing more of the child is written
+	// outlives is set if frames of our own may follow the child's last bytes.
+	outlives bool
 
 	writing atomic.Bool
 }
@@ -25,30 +26,21 @@ type outlet struct {
 // busy tells whether a write waits for the client.
 func (o *outlet) busy() bool { return o.writing.Load() }
 
-// write writes one frame. Behind one that is not whole nothing is authored.
+// write writes one frame of the child, under a hold.
 func (o *outlet) write(b []byte, whole bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.shut {
-		return
-	}
 	o.writeHeld(b)
 	o.ended, o.cut = !whole, !whole
 }
 
-// shutOff lets nothing more of the child pass.
-func (o *outlet) shutOff() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.shut = true
-}
-
-// lastWords writes frames of our own behind all that the child said. Half a line
-// of its is ended first; behind half a message with a length nothing can follow.
-func (o *outlet) lastWords(b []byte, framing wire.Framing) {
+// author writes frames of our own. If they may follow the child's last bytes,
+// half a line of those is ended first; behind half a message with a length
+// nothing can follow.
+func (o *outlet) author(b []byte, framing wire.Framing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
+	case o.ended && !o.outlives:
+		return
 	case !o.cut:
 	case framing == wire.ContentLength:
 		return
@@ -57,16 +49,6 @@ func (o *outlet) lastWords(b []byte, framing wire.Framing) {
 		o.cut = false
 	}
 	o.writeHeld(b)
-}
-
-// author writes a frame of our own, unless the stream is over: behind the
-// child's last bytes, which may be half a line, nothing follows.
-func (o *outlet) author(b []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.ended {
-		o.writeHeld(b)
-	}
 }
 
 func (o *outlet) writeHeld(b []byte) {

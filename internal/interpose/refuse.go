@@ -25,9 +25,9 @@ func (s *Session) refuseCalls(f wire.Frame, m wire.Message, j judgement) {
 		o := s.unevaluated(j.hash)
 		o.Policy, o.DecisionAxes, o.Findings = v.Policy, v.axes(), v.Findings
 		switch {
-		case v.Skipped || !v.refuses():
+		case !v.refuses():
 			o.Execution.Reason = siblingRefused
-		case v.Capability != "":
+		case v.Policy.Status == aar.Allowed:
 			o.Capability.Reason, o.Execution.Reason = v.Capability, "capability denied"
 			verdicts[e] = v
 		default:
@@ -114,6 +114,15 @@ func (s *Session) refuseFrame(m wire.Message, digest aar.RequestDigest, reason s
 	})
 }
 
+// undelivered refuses a frame whose requests are open. What the end of the
+// session has answered already is not answered twice.
+func (s *Session) undelivered(begun []*openRequest, elements []wire.Element, batch bool, code Code, err error) {
+	if s.cfg.Inspector != nil && s.ledger.forget(elements) {
+		return
+	}
+	s.refuseUndelivered(begun, elements, batch, code, err)
+}
+
 // refuseUndelivered refuses a frame that was let pass and is not forwarded all
 // the same: its intents are not durable, or the child takes no more input. begun
 // are those of its calls that have an intent.
@@ -124,11 +133,6 @@ func (s *Session) refuseUndelivered(begun []*openRequest, elements []wire.Elemen
 		err = fmt.Errorf("it cannot be put on record: %w", err)
 	}
 	s.note("refused a call: %v", err)
-	for i := range elements {
-		if id := elements[i].ID; s.cfg.Inspector != nil && id.Present() {
-			s.ledger.take(id) // what is answered here is not open any more
-		}
-	}
 	for _, c := range begun {
 		s.ledger.drop(c)
 		// Best effort, if it is the record that failed.
@@ -167,5 +171,5 @@ func (s *Session) answer(elements []wire.Element, batch bool, refusal func(*wire
 	if batch {
 		body = append(append([]byte{'['}, body...), ']')
 	}
-	s.outlet.author(wire.Append(nil, s.client.framing(), body))
+	s.outlet.author(wire.Append(nil, s.client.framing(), body), s.client.framing())
 }

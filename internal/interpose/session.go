@@ -148,7 +148,7 @@ func Run(cfg Config) (Exit, error) {
 	s.child, s.confinement = child, confinement
 	client := wire.NewReader(cfg.Client, cfg.MaxFrame)
 	s.outbox = newOutbox(child.stdin, s.clock, func() bool { return client.Buffered() > 0 })
-	s.outlet = &outlet{to: cfg.Answer, failed: func() { close(s.answerGone) }}
+	s.outlet = &outlet{to: cfg.Answer, failed: func() { close(s.answerGone) }, outlives: cfg.Inspector != nil}
 	return s.run(client)
 }
 
@@ -202,7 +202,11 @@ func (s *Session) stderr() io.Writer {
 // settle gives every call that is still open its outcome, in call order, and
 // every request that is an answer, if the Voice has one.
 func (s *Session) settle(reason string) {
-	open := s.ledger.close()
+	s.abandon(s.ledger.close(), reason)
+}
+
+// abandon ends requests that the client gets no answer of the server to.
+func (s *Session) abandon(open []*openRequest, reason string) {
 	s.sayGone(open)
 	for _, c := range open {
 		if c.call == nil {

@@ -125,7 +125,7 @@ func (s *Session) endNow() string {
 	case *StrictAbort:
 		// The client hears of it first, and of nothing else any more.
 		why = byAbort
-		s.outlet.shutOff()
+		s.outbox.abort()
 		s.settle(why)
 		s.child.terminate()
 	default:

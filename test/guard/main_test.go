@@ -36,9 +36,11 @@ type session struct {
 
 // serverScript is what the replay server is told.
 type serverScript struct {
-	Framing string  `json:"framing,omitempty"`
-	Chunk   int     `json:"chunk,omitempty"`
-	Answers answers `json:"answers"`
+	Framing  string  `json:"framing,omitempty"`
+	Chunk    int     `json:"chunk,omitempty"`
+	Answers  answers `json:"answers"`
+	Greeting string  `json:"greeting,omitempty"`
+	Stderr   string  `json:"stderr,omitempty"`
 }
 
 // start runs guard with flags in front of a server with these answers. Flags are

@@ -7,13 +7,19 @@
 // SCRIPT is JSON: an object with the answer to each tool's call, and to other
 // methods, by name. In an answer %ID% stands for the request's id as it came.
 // An answer that ends without a line end gets one. The special answers
-// "!exit N", "!die" and "!silent" end the server or leave the request open.
+// "!exit N", "!die" and "!silent" end the server or leave the request open, as
+// do "!exit" and "!die" on a last line behind others. "!keep" and a line end
+// before an answer keep it until one is said that is not kept, the latest first.
+// "!base64" and a space are before the text of bytes that JSON cannot hold. The
+// member "greeting" is said at the start; "stderr" is written there before each
+// answer, 4096 times.
 // Under Content-Length framing (the member "framing" is "length") each answer
 // is one message. The member "chunk", if given, writes so many bytes at a time.
 package main
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,9 +30,13 @@ import (
 )
 
 type script struct {
-	Framing string            `json:"framing"`
-	Chunk   int               `json:"chunk"`
-	Answers map[string]string `json:"answers"`
+	Framing  string            `json:"framing"`
+	Chunk    int               `json:"chunk"`
+	Answers  map[string]string `json:"answers"`
+	Greeting string            `json:"greeting"`
+	Stderr   string            `json:"stderr"`
+
+	kept []string
 }
 
 func main() {
@@ -38,6 +48,7 @@ func main() {
 	if err := json.Unmarshal(text, &s); err != nil {
 		log.Fatal(err)
 	}
+	io.WriteString(os.Stdout, s.Greeting)
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		message, err := s.read(in)
@@ -50,7 +61,7 @@ func main() {
 	}
 }
 
-func (s script) read(in *bufio.Reader) ([]byte, error) {
+func (s *script) read(in *bufio.Reader) ([]byte, error) {
 	if s.Framing != "length" {
 		return in.ReadBytes('\n')
 	}
@@ -76,7 +87,7 @@ func (s script) read(in *bufio.Reader) ([]byte, error) {
 	return body, err
 }
 
-func (s script) answer(message []byte) {
+func (s *script) answer(message []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -93,22 +104,61 @@ func (s script) answer(message []byte) {
 	}
 	text, ok := s.Answers[name]
 	switch {
-	case !ok && len(m.ID) == 0, text == "!silent":
+	case !ok && len(m.ID) == 0:
 		return
 	case !ok:
 		text = `{"jsonrpc":"2.0","id":%ID%,"result":{}}`
-	case text == "!die":
+	}
+	text = strings.ReplaceAll(text, "%ID%", string(m.ID))
+	if kept, ok := strings.CutPrefix(text, "!keep\n"); ok {
+		s.kept = append(s.kept, kept)
+		return
+	}
+	io.WriteString(os.Stderr, strings.Repeat(s.Stderr, 4096))
+	said, last := "", text
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		said, last = text[:i], text[i+1:]
+	}
+	switch {
+	case text == "!silent":
+		return
+	case strings.HasPrefix(last, "!"):
+		if said != "" {
+			s.write([]byte(said))
+		}
+		s.act(last)
+	default:
+		s.write([]byte(text))
+	}
+	for len(s.kept) > 0 {
+		s.write([]byte(s.kept[len(s.kept)-1]))
+		s.kept = s.kept[:len(s.kept)-1]
+	}
+}
+
+// act does what a special answer says.
+func (s *script) act(special string) {
+	verb, arg, _ := strings.Cut(special, " ")
+	switch verb {
+	case "!base64":
+		b, err := base64.StdEncoding.DecodeString(arg)
+		if err != nil {
+			log.Fatal(err)
+		}
+		s.write(b)
+	case "!die":
 		p, _ := os.FindProcess(os.Getpid())
 		p.Kill()
 		select {}
-	case strings.HasPrefix(text, "!exit "):
-		code, _ := strconv.Atoi(text[len("!exit "):])
+	case "!exit":
+		code, _ := strconv.Atoi(arg)
 		os.Exit(code)
+	default:
+		log.Fatalf("no special answer %s", special)
 	}
-	s.write([]byte(strings.ReplaceAll(text, "%ID%", string(m.ID))))
 }
 
-func (s script) write(b []byte) {
+func (s *script) write(b []byte) {
 	if s.Framing == "length" {
 		b = append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(b)), b...)
 	} else if b[len(b)-1] != '\n' {
