@@ -216,6 +216,10 @@ func statusError(status int) error {
 // compact is a JSON text without the line breaks that HTTP allows and a line of
 // stdio does not. What is no JSON stays as it is.
 func compact(body []byte) []byte {
+	body = bytes.TrimSpace(body)
+	if !bytes.ContainsAny(body, "\r\n") {
+		return body
+	}
 	v := jsontext.Value(bytes.Clone(body))
 	if v.Compact() != nil {
 		return body
@@ -253,7 +257,8 @@ func (h *overHTTP) events(ctx context.Context, id int64, in io.Reader) (wire.Ele
 	for {
 		line, err := readLine(lines)
 		if len(line) == 0 && err == nil {
-			if begun {
+			// An event without data only gives the stream a place to go on from.
+			if len(data) > 0 {
 				if e, ok, err := h.take(ctx, id, data); ok || err != nil {
 					return e, err
 				}

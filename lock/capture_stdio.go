@@ -166,7 +166,7 @@ func (p *process) call(ctx context.Context, id int64, method string, text []byte
 		case <-ctx.Done():
 			return wire.Element{}, p.during(method, context.Cause(ctx))
 		case f := <-p.frames:
-			if len(f.body) > 0 {
+			if _, cut := errors.AsType[*BoundError](f.err); len(f.body) > 0 && !cut {
 				e, ok, err := p.take(ctx, id, f.body)
 				if err != nil {
 					return wire.Element{}, p.during(method, err)

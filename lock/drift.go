@@ -125,7 +125,7 @@ func Compare(pinned, current *Lock) []Drift {
 			add("prompt-modified", target, "Prompt '"+name+"' modified")
 		}
 	})
-	if pinned.Pin.Approved && pinned.SchemaVersion == current.SchemaVersion {
+	if pinned.Pin.Approved && !current.Pin.Approved && pinned.SchemaVersion == current.SchemaVersion {
 		add("unapproved-change", "pin/approved_digest", "Surface changed since approval; approved_digest no longer matches the current surface")
 	}
 	if len(drifts) == 0 {

@@ -1,6 +1,8 @@
 package lock
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -203,4 +205,25 @@ func (l *Lock) Tool(name string) *Tool {
 		}
 	}
 	return nil
+}
+
+// String is the declarations as `name=value`, in the order of the file.
+func (i *Inspection) String() string {
+	var parts []string
+	if i.Charset != nil {
+		parts = append(parts, "expected_output_charset="+*i.Charset)
+	}
+	if i.MayReturnURLs != nil {
+		parts = append(parts, "may_return_urls="+strconv.FormatBool(*i.MayReturnURLs))
+	}
+	if i.SecretEchoApplies != nil {
+		parts = append(parts, "secret_echo_applies="+strconv.FormatBool(*i.SecretEchoApplies))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Edited reports whether a tool's entry of a draft is not the one that was pinned.
+func (l *Lock) Edited(tool string) bool {
+	t := l.Tool(tool)
+	return t != nil && t.EntryDigest != t.digest(l.SchemaVersion)
 }

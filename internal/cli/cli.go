@@ -114,11 +114,15 @@ func newRoot(s streams) *cobra.Command {
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
+		newCheck(s),
 		newDemo(s),
 		newDemoServer(s),
+		newDiff(s),
 		newGuard(s),
 		newInspect(s),
 		newKeygen(s),
+		newLock(s),
+		newPin(s),
 		newPolicy(s),
 		newRecheck(s),
 		newVerify(s),
