@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -21,10 +22,10 @@ const maxNumber = 1024
 // value: UTF-8, no lone surrogate, no member twice.
 //
 // RFC 8785 reads every number as a binary64 and so gives 9007199254740993 and
-// 9007199254740992 one form; a lock that did would miss a change. A number that
-// is not, digit for digit, what its RFC 8785 form says is written as its exact
-// decimal instead: digits without trailing zeros, and an exponent if there is
-// one. All other texts are exactly RFC 8785's.
+// 9007199254740992 one form, though many readers tell them apart; a lock that
+// did would miss a change. A whole number whose form says another one, and a
+// number beyond the range of a binary64, is written exactly instead: its digits
+// without zeros at their end, e and the exponent. All else is RFC 8785's form.
 func Canonical(text []byte) ([]byte, error) {
 	v := jsontext.Value(bytes.Clone(text))
 	if err := canonicalize(&v); err != nil {
@@ -123,7 +124,7 @@ func canonicalNumber(raw []byte) ([]byte, error) {
 		if f == 0 {
 			form = "0" // RFC 8785 has no negative zero
 		}
-		if (wire.ID{Raw: []byte(form)}).Key() == exact {
+		if fraction := strings.Contains(exact, "e-"); fraction || (wire.ID{Raw: []byte(form)}).Key() == exact {
 			return []byte(form), nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"strconv"
 	"time"
 
@@ -30,6 +31,9 @@ type CaptureOptions struct {
 	// sampling, elicitation. Some servers list other tools to other clients.
 	ClientCapabilities []string
 
+	// Confiner contains a started server; nil lets it do what we may.
+	Confiner Confiner
+
 	// Stderr receives what a started server writes to its standard error as it
 	// comes. Without it the last of it is part of an error.
 	Stderr io.Writer
@@ -43,6 +47,15 @@ type CaptureOptions struct {
 	// Progress is told after every page how many entries there are so far. It
 	// may be nil.
 	Progress func(items int)
+}
+
+// A Confiner contains a server that is started to be asked.
+type Confiner interface {
+	// Prepare gives a command its program. Its streams and attributes are set.
+	Prepare(cmd *exec.Cmd) error
+	// Await is called when that has been started, and returns when the server's
+	// own program runs. An error says that it will not.
+	Await() error
 }
 
 const (

@@ -56,6 +56,7 @@ type process struct {
 	stdout *os.File
 	frames chan frame
 	quit   chan struct{} // closed when nobody takes frames any more
+	exited chan struct{} // closed when the server has exited, where that is seen
 	done   sync.WaitGroup
 	noise  int
 	tail   *tail
@@ -69,10 +70,19 @@ type frame struct {
 	err  error
 }
 
+// command runs argv, looked up in PATH as a shell would. A confiner has its own
+// way to it.
+func command(argv []string, o *CaptureOptions) *exec.Cmd {
+	if o.Confiner != nil {
+		return &exec.Cmd{}
+	}
+	return exec.Command(argv[0], argv[1:]...)
+}
+
 func startProcess(argv []string, o *CaptureOptions) (*process, error) {
 	p := &process{
-		cmd: exec.Command(argv[0], argv[1:]...), frames: make(chan frame), quit: make(chan struct{}),
-		tail: &tail{}, errEOF: make(chan struct{}), outEOF: make(chan struct{}),
+		cmd: command(argv, o), frames: make(chan frame), quit: make(chan struct{}),
+		tail: &tail{}, errEOF: make(chan struct{}), outEOF: make(chan struct{}), exited: make(chan struct{}),
 	}
 	ownGroup(p.cmd)
 	var err error
@@ -92,7 +102,13 @@ func startProcess(argv []string, o *CaptureOptions) (*process, error) {
 	}
 	defer errW.Close()
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
-	if err := p.cmd.Start(); err != nil {
+	if o.Confiner != nil {
+		err = o.Confiner.Prepare(p.cmd)
+	}
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
 		p.stdin.Close()
 		p.stdout.Close()
 		p.stderr.Close()
@@ -110,6 +126,20 @@ func startProcess(argv []string, o *CaptureOptions) (*process, error) {
 		io.Copy(to, p.stderr) // it ends with the server, or when it is closed
 	})
 	p.done.Go(func() { p.read(o.MaxBytes) })
+	if seesExit {
+		p.done.Go(func() {
+			awaitExit(p.cmd.Process.Pid)
+			close(p.exited)
+		})
+	}
+	if o.Confiner != nil {
+		outW.Close() // else its end would not be seen here
+		errW.Close()
+		if err := o.Confiner.Await(); err != nil {
+			p.stop()
+			return nil, p.withTail(err)
+		}
+	}
 	return p, nil
 }
 
@@ -161,8 +191,14 @@ func (p *process) call(ctx context.Context, id int64, method string, text []byte
 	if err := p.send(ctx, text); err != nil {
 		return wire.Element{}, p.during(method, err)
 	}
+	exited := p.exited
+	var late <-chan time.Time // what it wrote before it exited may still come
 	for {
 		select {
+		case <-exited:
+			exited, late = nil, time.After(graceEOF)
+		case <-late:
+			return wire.Element{}, p.during(method, errEnded)
 		case <-ctx.Done():
 			return wire.Element{}, p.during(method, context.Cause(ctx))
 		case f := <-p.frames:
@@ -229,8 +265,10 @@ func (p *process) stop() (exit string) {
 		case <-t.C:
 		}
 	}
-	wait(p.outEOF, graceEOF)
-	wait(p.errEOF, graceEOF)
+	if !closed(p.exited) {
+		wait(p.outEOF, graceEOF)
+		wait(p.errEOF, graceEOF)
+	}
 	if !closed(p.outEOF) || !closed(p.errEOF) {
 		terminateGroup(p.cmd)
 		wait(p.outEOF, graceTerm)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aegis-aar/aegis/confine"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/lock"
 )
@@ -70,6 +71,9 @@ func runCheck(s streams, f checkFlags, argv []string) error {
 			return &exitError{2, err}
 		}
 	}
+	if f.capture.confine.explain {
+		return f.capture.explain(s, argv)
+	}
 	var old *lock.Texts
 	if f.oldText != "" {
 		if old, err = lock.ReadTexts(f.oldText, pinned); err != nil {
@@ -119,7 +123,7 @@ func (f *checkFlags) pinnedServer(pinned *lock.Lock) ([]string, error) {
 }
 
 func (f *checkFlags) compare(s streams, sinks *report.Sinks, argv []string, pinned *lock.Lock, old *lock.Texts) (int, error) {
-	surface, err := f.capture.surface(s, argv)
+	surface, err := f.capture.surface(s, argv, confine.Protected{What: "the lock", Path: f.lock})
 	if err != nil {
 		return 0, err
 	}

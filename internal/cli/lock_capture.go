@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aegis-aar/aegis/confine"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/lock"
 )
@@ -24,6 +25,7 @@ type captureFlags struct {
 	headers      []string
 	capabilities []string
 	timeout      time.Duration
+	confine      confineFlags
 }
 
 func (f *captureFlags) register(cmd *cobra.Command) {
@@ -31,6 +33,7 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "send a header to --url, its value from the environment: `NAME=VARIABLE`; may be repeated")
 	cmd.Flags().StringSliceVar(&f.capabilities, "client-capability", nil, "tell the server that its client has `NAME`: roots, sampling or elicitation; may be repeated")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "give up after `DURATION`")
+	f.confine.register(cmd)
 }
 
 // check checks that there is one server to ask.
@@ -40,7 +43,12 @@ func (f *captureFlags) check(cmd *cobra.Command, args []string) error {
 			return usagef("--client-capability is roots, sampling or elicitation, got `%s`", c)
 		}
 	}
+	if err := f.confine.check(cmd); err != nil {
+		return err
+	}
 	switch {
+	case f.confine.confine && f.url != "":
+		return usagef("--confine only applies to a server that is started")
 	case f.timeout <= 0:
 		return usagef("--timeout must be more than 0")
 	case f.url != "" && len(args) > 0:
@@ -83,17 +91,62 @@ func headerName(s string) bool {
 	return s != ""
 }
 
-// surface asks the server. What goes wrong ends with 2.
-func (f *captureFlags) surface(s streams, argv []string) (*lock.Surface, error) {
+// capturedIn contains the server of a capture. It implements [lock.Confiner].
+type capturedIn struct{ *confinement }
+
+// Await implements [lock.Confiner].
+func (c capturedIn) Await() error {
+	_, err := c.confinement.Await()
+	return err
+}
+
+// close gives back what the start held. What may be left is a temporary directory.
+func (c capturedIn) close() {
+	if c.launch != nil {
+		_ = c.launch.Close()
+	}
+}
+
+// explain prints what would be granted, and asks nobody.
+func (f *captureFlags) explain(s streams, argv []string) error {
+	plan, err := f.confine.plan(argv)
+	if err != nil {
+		return guardError(err)
+	}
+	return explained(s.out, plan, false)
+}
+
+// confiner is what contains the server, nil if nothing does.
+func (f *captureFlags) confiner(s streams, argv []string, ours []confine.Protected) (*capturedIn, error) {
+	plan, err := f.confine.plan(argv, ours...)
+	if plan == nil || err != nil {
+		return nil, err
+	}
+	return &capturedIn{&confinement{plan: plan, enforced: func(r *confine.Report) error {
+		return f.confine.enforced(r, "", s.err, "aegis")
+	}}}, nil
+}
+
+// surface asks the server, which must not get at files of ours. What goes wrong
+// ends with 2.
+func (f *captureFlags) surface(s streams, argv []string, ours ...confine.Protected) (*lock.Surface, error) {
 	header, err := f.header()
 	if err != nil {
 		return nil, err
+	}
+	contained, err := f.confiner(s, argv, ours)
+	if err != nil {
+		return nil, guardError(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endingSignals...)
 	defer stop()
 	progress, clear := captureProgress(s.err)
 	o := lock.CaptureOptions{
 		Timeout: f.timeout, ClientVersion: versionString(), ClientCapabilities: f.capabilities, Header: header, Progress: progress,
+	}
+	if contained != nil {
+		o.Confiner = contained
+		defer contained.close()
 	}
 	var surface *lock.Surface
 	if f.url != "" {

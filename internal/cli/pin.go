@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aegis-aar/aegis/confine"
 	"github.com/aegis-aar/aegis/internal/report"
 	"github.com/aegis-aar/aegis/lock"
 )
@@ -50,6 +51,9 @@ Exit: 0 the lock was written; 2 it was not.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd); err != nil {
 				return err
+			}
+			if f.capture.confine.explain {
+				return f.capture.explain(s, args)
 			}
 			return runPin(s, f, args)
 		},
@@ -143,7 +147,11 @@ func runPin(s streams, f pinFlags, argv []string) error {
 }
 
 func (f *pinFlags) pin(s streams, sinks *report.Sinks, argv []string, was *lock.Lock, old *lock.Texts, key *lock.Key) (*lock.Lock, error) {
-	surface, err := f.capture.surface(s, argv)
+	ours := []confine.Protected{{What: "the lock", Path: f.out}}
+	if f.key != "" {
+		ours = append(ours, confine.Protected{What: "the signing key", Path: f.key, Secret: true})
+	}
+	surface, err := f.capture.surface(s, argv, ours...)
 	if err != nil {
 		return nil, err
 	}
