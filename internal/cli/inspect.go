@@ -18,6 +18,7 @@ import (
 type inspectFlags struct {
 	json, sarif   string
 	lists         catalogFlags
+	lock          string
 	allIPLiterals bool
 	auditOnly     bool
 	inFlight      int
@@ -42,6 +43,7 @@ Exit: 0 no finding of the block tier; 1 there is one (0 with --audit-only);
 	cmd.Flags().StringVar(&f.json, "json", "", "write the findings to `FILE`, a JSON object a line")
 	cmd.Flags().StringVar(&f.sarif, "sarif", "", "write the findings to `FILE` as SARIF 2.1.0")
 	f.lists.register(cmd)
+	cmd.Flags().StringVar(&f.lock, "lock", "", "hold to what the lock file at `PATH` declares of each tool's results")
 	cmd.Flags().BoolVar(&f.allIPLiterals, "block-exfil-ip-literal", false, "take every internal address for the block tier")
 	cmd.Flags().BoolVar(&f.auditOnly, "audit-only", false, "exit 0 whatever is found")
 	cmd.Flags().IntVar(&f.inFlight, "max-inflight", trace.DefaultInFlight, "keep the last `N` open requests, as guard does")
@@ -56,6 +58,12 @@ func inspectTrace(s streams, f inspectFlags, path string) error {
 	if err != nil {
 		return &exitError{2, err}
 	}
+	var pinned *pins
+	if f.lock != "" {
+		if pinned, err = loadPins(f.lock); err != nil {
+			return &exitError{2, err}
+		}
+	}
 	in, size, shut, err := openTrace(s, path)
 	if err != nil {
 		return &exitError{2, err}
@@ -66,7 +74,7 @@ func inspectTrace(s streams, f inspectFlags, path string) error {
 			return &exitError{2, fmt.Errorf("%s is the trace", out)}
 		}
 	}
-	run := inspection{s: s, name: path, file: path, catalog: catalog, posture: inspect.Posture{BlockAllIPLiterals: f.allIPLiterals}, session: trace.NewSession(f.inFlight), tiers: map[string]int64{}}
+	run := inspection{s: s, name: path, file: path, catalog: catalog, pins: pinned, posture: inspect.Posture{BlockAllIPLiterals: f.allIPLiterals}, session: trace.NewSession(f.inFlight), tiers: map[string]int64{}}
 	if path == "-" {
 		run.name, run.file = "stdin", ""
 	}
@@ -151,6 +159,7 @@ type inspection struct {
 	name    string // of the trace, for people
 	file    string // its path, empty for stdin
 	catalog *inspect.Catalog
+	pins    *pins // nil without a lock
 	posture inspect.Posture
 	sinks   *report.Sinks
 	session *trace.Session
@@ -204,10 +213,14 @@ func (r *inspection) entry(e trace.Entry) {
 	}
 }
 
-// answer runs the catalog on one answer. What the lock would declare of the tool
-// is not known here: it has the most protection.
+// answer runs the catalog on one answer. Without a lock every tool has the most
+// protection.
 func (r *inspection) answer(line int, a trace.Answer) {
-	rep := r.catalog.Inspect(a.Body, inspect.Declaration{}, r.posture)
+	var declared inspect.Declaration
+	if r.pins != nil {
+		declared = r.pins.Declaration(a.Tool)
+	}
+	rep := r.catalog.Inspect(a.Body, declared, r.posture)
 	for i := range rep.Findings {
 		f := guard.ResultFinding(&rep.Findings[i], a.ID, a.Tool)
 		if f.Action == report.Blocked || f.Action == report.Modified {
