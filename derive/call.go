@@ -166,6 +166,7 @@ type leaf struct {
 	bound shape.Set // shapes the plan has it supply
 	named shape.Set // those of them for which it must be there
 	fixed bool      // a binding names it: bound is all it supplies
+	keyed bool      // an object in the place of a path, with member names that are paths
 }
 
 // Bounds of the names that are kept from call to call.
@@ -273,6 +274,9 @@ func (w *walker) object(l leaf) error {
 			w.fault = "a member of the arguments is there twice"
 			return errStop
 		}
+		if l.name >= 0 && w.names[l.name].takes&fileShapes != 0 && strings.ContainsAny(word.name, `/\`) {
+			l.keyed = true
+		}
 		w.shadows = append(w.shadows, shadowed{word, word.object})
 		word.object = object
 		w.ptr = appendStep(w.ptr, word.name)
@@ -292,7 +296,10 @@ func (w *walker) object(l leaf) error {
 		s.word.object = s.object
 	}
 	w.shadows = w.shadows[:outer]
-	if l.fixed || l.name >= 0 && !empty && !w.supplied(before, l.name) {
+	if l.keyed && !l.fixed {
+		w.names[l.name].free = true
+	}
+	if l.fixed || l.keyed || l.name >= 0 && !empty && !w.supplied(before, l.name) {
 		return w.leaf(l, nil)
 	}
 	return nil
@@ -416,17 +423,25 @@ func (w *walker) bind(l *leaf) (none bool) {
 			}
 		}
 		for _, bound := range b.Bound {
-			if string(w.where) == bound.Pointer {
+			if w.at(bound.Pointer) {
 				l.bound, l.fixed, none = l.bound.With(bound.Shape), true, false
 			}
 		}
 	}
 	for s, pointer := range w.plan.Named {
-		if pointer != "" && string(w.where) == pointer {
+		if pointer != "" && w.at(pointer) {
 			l.bound, l.named, none = l.bound.With(shape.Shape(s)), l.named.With(shape.Shape(s)), false
 		}
 	}
 	return none
+}
+
+// at reports whether the value at hand is the argument that a plan names, or one
+// that some servers take for it: they are blind to the case of names. Nothing is
+// set aside that way.
+func (w *walker) at(pointer string) bool {
+	// A letter that folds into ASCII takes up to three bytes.
+	return string(w.where) == pointer || len(w.where) <= 3*len(pointer) && strings.EqualFold(string(w.where), pointer)
 }
 
 // within reports whether pointer is root or lies below it.
@@ -481,7 +496,7 @@ func (w *walker) params(tool string) (Params, shape.Set) {
 			switch {
 			case l.kind == '"':
 				params, supplied = w.derive(params, s, l), supplied.With(s)
-			case l.bound.Has(s) || w.names[l.name].mayBe(l.kind):
+			case l.bound.Has(s) || l.keyed && fileShapes.Has(s) || w.names[l.name].mayBe(l.kind):
 				params = append(params, Param{Shape: s, Arg: l.arg, Fault: Missing, Why: "is " + kindText(l.kind) + ", not a string"})
 				supplied = supplied.With(s)
 			}

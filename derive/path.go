@@ -53,6 +53,7 @@ const (
 	faultPathHome      = "home directory form"
 	faultPathDrive     = "drive form"
 	faultPathBackslash = "backslash in the path"
+	faultPathJSON      = "path spells a JSON list or object, which some servers read as one"
 	faultPathURIForm   = "file: URI without an absolute path"
 	faultPathURIHost   = "file: URI with a host"
 	faultPathURIPart   = "file: URI with a query or a fragment"
@@ -68,7 +69,7 @@ const (
 // characters (C0, DEL, C1, the line separators), what is invisible (bidi
 // controls, zero-width space and the like), white space at an end (many servers
 // trim), a segment that is . or .. once look-alikes or percent escapes are taken
-// for what they show, home and drive forms and backslashes. Joiners, soft
+// for what they show, home and drive forms and backslashes, a JSON list or object. Joiners, soft
 // hyphens and variation selectors are lawful in names; MatchFold overlooks them
 // as some file systems do. A dot or percent sign within a name means nothing.
 func ReadPath(raw string) Path {
@@ -180,6 +181,9 @@ func normalPath(text string) (clean, fault string, literal bool) {
 	if fault != "" {
 		return "", fault, false
 	}
+	if spellsJSON(text) {
+		return "", faultPathJSON, false
+	}
 	if strings.Contains(text, `\`) {
 		// Read as elsewhere: a UNC or drive path, or one with \ for /.
 		fault, literal = faultPathBackslash, true
@@ -215,6 +219,14 @@ func normalPath(text string) (clean, fault string, literal bool) {
 		return "", faultPathURIForm, false
 	}
 	return clean, "", false
+}
+
+// spellsJSON reports what can be a JSON list or object with a string in it.
+// Servers on the Python SDK parse such a text where they declare a list. A
+// directory called [slug] has no quotes.
+func spellsJSON(text string) bool {
+	last := text[len(text)-1]
+	return (text[0] == '[' && last == ']' || text[0] == '{' && last == '}') && strings.IndexByte(text, '"') >= 0
 }
 
 // pathCharacters finds what no path may hold, and whether there is anything

@@ -68,6 +68,7 @@ func TestConstraints(t *testing.T) {
 		{"an opened range", tool("http_request: {allow_cidrs: [10.1.0.0/16]}"), `{"url":"http://10.1.2.3/"}`, "allowed", ""},
 		{"beside an opened range", tool("http_request: {allow_cidrs: [10.1.0.0/16]}"), `{"url":"http://10.2.2.3/"}`, "denied POL-HTTP-SSRF", "10.0.0.0/8 (RFC1918 (10))"},
 		{"deny_cidrs beats allow_cidrs", tool("http_request: {allow_cidrs: [10.1.0.0/16], deny_cidrs: [10.1.2.0/24]}"), `{"url":"http://10.1.2.3/"}`, "denied POL-HTTP-SSRF", "host 10.1.2.3 is in deny_cidrs 10.1.2.0/24"},
+		{"an address that a translator delivers to is denied", tool("http_request: {deny_cidrs: [203.0.113.0/24]}"), `{"url":"http://[64:ff9b::203.0.113.9]/"}`, "denied POL-HTTP-SSRF", "deny_cidrs 203.0.113.0/24"},
 		{"a carried address is denied as well", tool("http_request: {deny_private: false, deny_cidrs: [203.0.113.0/24]}"), `{"url":"http://[::ffff:203.0.113.9]/"}`, "denied POL-HTTP-SSRF", "deny_cidrs 203.0.113.0/24"},
 		{"private allowed", tool("http_request: {deny_private: false}"), `{"url":"http://10.1.2.3/"}`, "allowed", ""},
 		{"allow_hosts opens no range", tool("http_request: {allow_hosts: [10.0.0.5]}"), `{"url":"http://10.0.0.5/"}`, "denied POL-HTTP-SSRF", "deny_private"},
@@ -83,6 +84,7 @@ func TestConstraints(t *testing.T) {
 		{"localhost listed", tool("http_request: {allow_hosts: [localhost]}"), `{"url":"http://localhost/"}`, "denied POL-HTTP-SSRF", "host localhost is denied"},
 		{"localhost opened as its addresses are", tool("http_request: {allow_hosts: [localhost], allow_cidrs: [127.0.0.0/8, \"::1\"]}"), `{"url":"http://localhost/"}`, "allowed POL-HTTP-DNS-UNRESOLVED", ""},
 		{"metadata by name", tool("http_request: {allow_unresolved: true}"), `{"url":"http://metadata/"}`, "denied POL-HTTP-SSRF", "host metadata is denied by deny_private"},
+		{"metadata at another provider, which nothing opens", tool("http_request: {deny_private: false}"), `{"url":"http://metadata.tencentyun.com/"}`, "denied POL-HTTP-SSRF", "metadata service"},
 		{"metadata by its full name, which nothing opens", tool("http_request: {deny_private: false}"), `{"url":"http://metadata.google.internal/"}`, "denied POL-HTTP-SSRF", "metadata service"},
 
 		{"reading", tool("sql_query: {}"), `{"sql":"SELECT 1"}`, "allowed", ""},

@@ -244,13 +244,14 @@ func (b *binding) roleOf(arg string, s shape.Shape) bindingRole {
 }
 
 // withoutIndices leaves out of a JSON pointer what may be the place in a list.
+// Its first step is none: the arguments are an object.
 func withoutIndices(pointer string) string {
 	if !strings.ContainsAny(pointer, "0123456789") {
 		return pointer
 	}
 	steps := strings.Split(pointer, "/")
-	kept := steps[:0]
-	for _, s := range steps {
+	kept := steps[:min(2, len(steps))]
+	for _, s := range steps[len(kept):] {
 		if s == "" || strings.Trim(s, "0123456789") != "" {
 			kept = append(kept, s)
 		}

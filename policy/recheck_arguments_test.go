@@ -43,6 +43,7 @@ func TestRecheckArguments(t *testing.T) {
 		{"a binding that reads what was looked at", "bindings: {t: {arguments: [{arg: path, axis: fs.read}]}}\ndefaults: {filesystem_read: {allow_paths: [/a/**]}}\n", `[` + path("/a/b") + `]`, "unchanged allowed", ""},
 		{"a binding that reads something else", "bindings: {t: {arguments: [{arg: where, axis: fs.read}], other: [path]}}\n", `[` + path("/a/b") + `]`, "indeterminate no_binding", ""},
 		{"a binding that sets aside what was looked at", "bindings: {t: {arguments: [], other: [path]}}\n", `[` + path("/b") + `]`, "unchanged allowed", ""},
+		{"a binding that sets aside what another member has", "bindings: {t: {arguments: [], other: [path]}}\n", `[{"axis":"fs.read","arg":"/7/path","path_raw":"/b","path":"/b","resolved":"lexical"}]`, "indeterminate no_binding", ""},
 		{"a half-surrogate in it", read, `[{"axis":"fs.read","arg":"/\ud800"}]`, "indeterminate no_binding", ""},
 		{"a duplicate in it", read, `[{"axis":"fs.read","axis":"net","arg":"/path"}]`, "indeterminate no_binding", ""},
 		{"an axis nobody knows", "tools: {}\n", `[{"axis":"gpu","arg":"/x","path":"/b"}]`, "indeterminate no_binding", ""},

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/aegis-aar/aegis/derive"
@@ -100,7 +101,7 @@ func (r *hostRule) unresolved(t *derive.Target) finding {
 func (r *hostRule) address(a netip.Addr, name string) finding {
 	a = a.WithZone("")
 	for _, p := range r.deny {
-		if contains(p, a) {
+		if contains(p, a) || slices.ContainsFunc(address.Carried(a), p.Contains) {
 			f := denied(CodeHTTPSSRF, "deny_cidrs", fmt.Sprintf("host %s is in deny_cidrs %s", name, p))
 			f.entry = p.String()
 			return f
@@ -136,7 +137,7 @@ func contains(p netip.Prefix, a netip.Addr) bool {
 // service of a cloud provider. The first are opened as their addresses are.
 func (r *hostRule) localName(name, shown string) finding {
 	switch {
-	case name == "metadata.google.internal":
+	case slices.Contains(metadataNames, name):
 		return denied(CodeHTTPSSRF, "", "host "+shown+" is a metadata service, which nothing opens")
 	case name == "metadata" && r.private:
 		return denied(CodeHTTPSSRF, "deny_private", "host "+shown+" is denied by deny_private: it names a metadata service")
@@ -145,5 +146,10 @@ func (r *hostRule) localName(name, shown string) finding {
 	}
 	return allowed()
 }
+
+// metadataNames are the full names that providers give to their metadata
+// services (Google Cloud, Amazon EC2 and OpenStack images, Tencent Cloud). Under
+// the short name `metadata` somebody may run a service of their own.
+var metadataNames = []string{"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "instance-data", "metadata.tencentyun.com"}
 
 var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()

@@ -69,7 +69,7 @@ func dialectNames() string {
 // may be reason enough.
 func (r *queryRule) judge(p *derive.Param) finding {
 	q := &p.Query
-	if q.Stacked {
+	if q.Stacked && !slices.Equal(q.Kinds, []string{sql.Unknown}) { // what is no statement at all is not two of them
 		return denied(CodeSQLStacked, "", "the query holds more than one statement")
 	}
 	for _, kind := range q.Kinds {

@@ -15,6 +15,15 @@ var (
 	teredo     = netip.MustParsePrefix("2001::/32")       // RFC 4380 section 4
 )
 
+// Carried are the IPv4 addresses that a translator or a tunnel may deliver to
+// when it is asked for a, under every reading; nil if there are none.
+func Carried(a netip.Addr) []netip.Addr {
+	if !a.Is6() {
+		return nil
+	}
+	return appendCarried(nil, a.WithZone(""))
+}
+
 // severalReadings reports whether the place of the carried address depends on
 // a prefix length that only the operator of the translator knows.
 func severalReadings(a netip.Addr) bool { return nat64Local.Contains(a) }

@@ -203,9 +203,10 @@ func (s *surroundings) public(start, end int) bool {
 
 // isFile reports whether token is the path of a file: it begins with a slash and
 // has three or more, or it has one and ends in an extension, which base64 cannot.
+// A path with a secret for a name is none.
 func isFile(token []byte) bool {
 	if token[0] == '/' && bytes.Count(token, []byte("/")) >= 3 {
-		return true
+		return !namesSecret(token)
 	}
 	dot := bytes.LastIndexByte(token, '.')
 	if dot < 0 || len(token)-dot > 5 || len(token)-dot < 2 || bytes.IndexByte(token[:dot], '/') < 0 {
@@ -217,6 +218,25 @@ func isFile(token []byte) bool {
 		}
 	}
 	return true
+}
+
+// namesSecret reports whether one name in a path looks random by itself and has
+// letters of both cases and digits, which the hashes in the names of stores and
+// caches have not.
+func namesSecret(path []byte) bool {
+	for name := range bytes.SplitSeq(path, []byte("/")) {
+		if len(name) < minEntropyToken {
+			continue
+		}
+		var kinds byte
+		for _, c := range name {
+			kinds |= class[c]
+		}
+		if kinds&(clLower|clUpper|clDigit) == clLower|clUpper|clDigit && random(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // isProse reports whether token is the base64 of printable text with spaces in

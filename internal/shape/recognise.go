@@ -13,6 +13,7 @@ type Property struct {
 type table struct {
 	kindOf func(rune) kind
 	words  map[string]sense
+	folds  bool // a property is read a second time without its case
 }
 
 // sense is what a word says, in the name of a tool or of a property.
@@ -40,7 +41,7 @@ func (t *table) say(add sense, words ...string) {
 // contractTable is the guard contract's. A lock's capabilities hang on it:
 // nothing may be added.
 var contractTable = func() *table {
-	t := &table{contract, map[string]sense{}}
+	t := &table{kindOf: contract, words: map[string]sense{}}
 	t.sayContract()
 	return t
 }()
@@ -68,13 +69,14 @@ func (t *table) sayContract() {
 // argument that names something is judged, more verbs, plurals and the words
 // for directories.
 var policyTable = func() *table {
-	t := &table{house, map[string]sense{}}
+	t := &table{kindOf: house, words: map[string]sense{}, folds: true}
 	t.sayContract()
 	var none Set
 	write, read := none.With(FilesystemWrite), none.With(FilesystemRead)
 	shell, http, sql := none.With(ShellExec), none.With(HTTPRequest), none.With(SQLQuery)
 
-	t.say(sense{named: write}, "edit", "move", "append", "patch", "truncate", "put", "post")
+	t.say(sense{named: write}, "edit", "move", "append", "patch", "truncate", "put", "post",
+		"remove", "replace", "insert", "modify", "update", "overwrite", "touch", "rmdir", "erase", "trash", "link", "symlink", "extract", "unzip", "download")
 	// These read one path and write another.
 	t.say(sense{named: write | read}, "copy", "upload")
 
@@ -107,7 +109,7 @@ func RecogniseContract(tool string, props []Property) Set {
 // as well, although a source alone does not make a tool a writer: what is moved
 // away is written too.
 func (s Shape) Takes(property string) bool {
-	given := policyTable.of(property).given
+	given := policyTable.ofProperty(property).given
 	return given.Has(s) || s == FilesystemWrite && given.Has(FilesystemRead)
 }
 
@@ -127,11 +129,30 @@ func (t *table) of(name string) (all sense) {
 	return all
 }
 
+// ofProperty is what the name of a property says. Some servers fill in a member
+// that differs from theirs by case only (Go's encoding/json does, with simple
+// folding): pAth is a path to them.
+func (t *table) ofProperty(name string) sense {
+	said := t.of(name)
+	if !t.folds {
+		return said
+	}
+	folded := strings.ReplaceAll(strings.ToLower(name), "ſ", "s") // long s; ToLower has the Kelvin sign
+	if folded == name {
+		return said
+	}
+	again := t.of(folded)
+	said.given |= again.given
+	said.content = said.content || again.content
+	said.path = said.path || again.path
+	return said
+}
+
 func (t *table) recognise(tool string, props []Property) Set {
 	named := t.of(tool).named
 	var all sense // of the properties
 	for _, p := range props {
-		s := t.of(p.Name)
+		s := t.ofProperty(p.Name)
 		if !p.Text {
 			s.given &^= Set(0).With(ShellExec)
 		}

@@ -244,6 +244,9 @@ func TestTakes(t *testing.T) {
 		{"urls", "http-request"},
 		{"sql", "sql-query"},
 		{"statements", "sql-query"},
+		{"pAth", "fs-write fs-read"},
+		{"file_PaTh", "fs-write fs-read"},
+		{"ſource", "fs-write fs-read"},
 		{"content", ""},
 		{"pathological", ""},
 	} {
