@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/aegis-aar/aegis/internal/secret"
 	"github.com/aegis-aar/aegis/internal/shape"
 )
 
@@ -74,11 +73,9 @@ func New(s *Surface, o PinOptions) (*Lock, error) {
 }
 
 func serverOf(s *Surface) Server {
-	server := Server{Command: s.Command, Args: slices.Clone(s.Args), URL: s.URL}
-	server.Command, _ = secret.RedactAll(server.Command)
-	server.URL, _ = secret.RedactAll(server.URL)
-	for i := range server.Args {
-		server.Args[i], _ = secret.RedactAll(server.Args[i])
+	server := Server{Command: redactWord("", s.Command), Args: slices.Clone(s.Args), URL: redactURL(s.URL)}
+	for i, word := range s.Args {
+		server.Args[i] = redactWord(optionBefore(s.Args, i), word)
 	}
 	server.CommandDigest = server.digest()
 	return server

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -146,32 +145,6 @@ func Hash(text []byte) (string, error) {
 		return "", err
 	}
 	return sumOf(c), nil
-}
-
-// hashString is the hash of a JSON string. s is valid UTF-8.
-func hashString(s string) string {
-	quoted, _ := jsontext.AppendQuote(nil, s)
-	return sumOf(quoted)
-}
-
-// appendObject appends an object whose values are JSON texts in their canonical
-// form. The names are ours: ASCII, so that byte order is UTF-16 order.
-func appendObject(dst []byte, members map[string][]byte) []byte {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	dst = append(dst, '{')
-	for i, name := range names {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst, _ = jsontext.AppendQuote(dst, name)
-		dst = append(dst, ':')
-		dst = append(dst, members[name]...)
-	}
-	return append(dst, '}')
 }
 
 // isHash reports whether s has the form of a hash.

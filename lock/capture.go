@@ -349,6 +349,10 @@ func (c *client) list(ctx context.Context, method, member string) (entries []jso
 	}
 }
 
+// emptyCursor is, as clients take it, no cursor: there is no further page, or the
+// first one is asked for.
+const emptyCursor = `""`
+
 // pageOf are the entries of one page, as they were sent, and its nextCursor in
 // canonical form, nil on the last page.
 func pageOf(result jsontext.Value, member string) (entries []jsontext.Value, next []byte, err error) {
@@ -388,6 +392,10 @@ func pageOf(result jsontext.Value, member string) (entries []jsontext.Value, nex
 			case '"':
 				if next, err = Canonical(v); err != nil {
 					return nil, nil, err
+				}
+				// Servers that cannot leave it out send an empty one at the end.
+				if string(next) == emptyCursor {
+					next = nil
 				}
 			default:
 				return nil, nil, errors.New("nextCursor is no string")

@@ -75,7 +75,7 @@ type overHTTP struct {
 }
 
 func newHTTP(u *url.URL, o *CaptureOptions) *overHTTP {
-	h := &overHTTP{to: u, name: u.Scheme + "://" + u.Host + u.EscapedPath(), o: o, left: o.MaxBytes}
+	h := &overHTTP{to: u, name: redactURL(u.Scheme + "://" + u.Host + u.EscapedPath()), o: o, left: o.MaxBytes}
 	rt := o.HTTP
 	if rt == nil {
 		// No connection is kept when the capture is over, and no proxy sees the

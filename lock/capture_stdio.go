@@ -257,22 +257,9 @@ func (p *process) take(ctx context.Context, id int64, body []byte) (answer wire.
 func (p *process) stop() (exit string) {
 	close(p.quit)
 	p.stdin.Close()
-	wait := func(what <-chan struct{}, limit time.Duration) {
-		t := time.NewTimer(limit)
-		defer t.Stop()
-		select {
-		case <-what:
-		case <-t.C:
-		}
-	}
-	if !closed(p.exited) {
-		wait(p.outEOF, graceEOF)
-		wait(p.errEOF, graceEOF)
-	}
-	if !closed(p.outEOF) || !closed(p.errEOF) {
+	if closed(p.exited) || !p.ends(graceEOF) {
 		terminateGroup(p.cmd)
-		wait(p.outEOF, graceTerm)
-		wait(p.errEOF, graceTerm)
+		p.ends(graceTerm)
 	}
 	// The leader is not reaped yet: its id, and so the group's, is still its own.
 	killGroup(p.cmd)
@@ -285,6 +272,20 @@ func (p *process) stop() (exit string) {
 		return fmt.Sprintf("exit %d", state.ExitCode())
 	}
 	return ""
+}
+
+// ends waits until both outputs have ended, and reports whether they have.
+func (p *process) ends(limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	for _, output := range []<-chan struct{}{p.outEOF, p.errEOF} {
+		select {
+		case <-output:
+		case <-t.C:
+			return false
+		}
+	}
+	return true
 }
 
 func closed(c <-chan struct{}) bool {

@@ -77,6 +77,23 @@ func TestCaptureAsksOnlyForWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestEmptyCursorIsNone(t *testing.T) {
+	t.Parallel()
+	for result, want := range map[string]string{
+		`{"tools":[{}],"nextCursor":""}`: "", `{"tools":[{}],"nextCursor":null}`: "", `{"tools":[{}]}`: "", `{"nextCursor":"\u0061","tools":[{}]}`: `"a"`,
+	} {
+		entries, next, err := pageOf([]byte(result), "tools")
+		if err != nil || len(entries) != 1 || string(next) != want {
+			t.Errorf("%s: %s %s %v", result, entries, next, err)
+		}
+	}
+	for _, result := range []string{`{}`, `[]`, `{"tools":{}}`, `{"tools":[],"nextCursor":1}`, `{"tools":[],"nextcursor":"a"}`, `{"tools":[],"Tools":[]}`} {
+		if _, _, err := pageOf([]byte(result), "tools"); err == nil {
+			t.Errorf("%s is a page", result)
+		}
+	}
+}
+
 // Whatever a server does, a capture ends, in bounded memory, and says why.
 func TestCaptureIsBounded(t *testing.T) {
 	t.Parallel()

@@ -97,7 +97,7 @@ var notText = map[string]bool{"pattern": true, "$ref": true, "$schema": true, "$
 func (c *checker) secrets(target string, n *node) {
 	switch {
 	case n.isString():
-		c.secret(target, n.text)
+		c.secret(target, "", n.text)
 	case n.kind == '[':
 		for _, item := range n.items {
 			c.secrets(target, item)
@@ -112,8 +112,9 @@ func (c *checker) secrets(target string, n *node) {
 	}
 }
 
-func (c *checker) secret(target, text string) {
-	for _, m := range secret.Find([]byte(text)) {
+// secret looks at a text that is the value of name, if it has one.
+func (c *checker) secret(target, name, text string) {
+	for _, m := range secret.FindValue([]byte(name), []byte(text)) {
 		c.add(m.Rule.ID, m.Rule.Severity, target, m.Rule.ID+": possible secret in field", secret.Redact(text[m.Start:m.End]))
 	}
 }

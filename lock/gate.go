@@ -160,7 +160,7 @@ func (g *Gate) remember(key [sha256.Size]byte, p *page) {
 // one, tells which pinned tools were not listed.
 func (g *Gate) advance(p *page, cursor string) (absent []Drift) {
 	var w walkThrough
-	if cursor == "" || cursor == "null" {
+	if cursor == "" || cursor == "null" || cursor == emptyCursor {
 		w.seen = make([]bool, len(g.lock.Tools))
 	} else {
 		form, err := Canonical([]byte(cursor))
@@ -260,7 +260,9 @@ func (g *Gate) entries(result []byte, p *page) error {
 			if err != nil {
 				return errNoText
 			}
-			p.next = string(next)
+			if p.next = string(next); p.next == emptyCursor {
+				p.next = ""
+			}
 		case foldsTo(name, "tools", "nextCursor"):
 			return errFolding
 		default:

@@ -3,6 +3,7 @@ package lock
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,6 +69,8 @@ func TestGateWalks(t *testing.T) {
 	follow(t, l, step{last, `"2"`, ""}, step{last, "7", ""})
 	// A page that was judged before is still a page of its walk.
 	follow(t, l, step{first, "", ""}, step{last, `"2"`, ""}, step{last, "", "tool-removed tools/a"}, step{first, "", ""}, step{last, `"2"`, ""})
+	// An empty cursor is none.
+	follow(t, l, step{pageTo(`""`, toolA), "", "tool-removed tools/b"}, step{pageTo("null", toolA), `""`, "tool-removed tools/b"})
 	// A client that only ever begins is forgotten.
 	steps := []step{}
 	for i := range 2 * maxWalks {
@@ -160,6 +163,26 @@ func TestGateDrifted(t *testing.T) {
 	}
 }
 
+// A gate serves both directions of a session at once.
+func TestGateFromManyGoroutines(t *testing.T) {
+	t.Parallel()
+	g := NewGate(pin(t, surfaceOf(toolA, toolB), Level4))
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for k := range 100 {
+				if d, err := g.Page(fmt.Appendf(nil, `{"n":%d,"tools":[%s,%s]}`, (i+k)%5, toolA, toolB), ""); len(d) > 0 || err != nil {
+					t.Errorf("%v %v", d, err)
+				}
+				if _, ok := g.Drifted("a"); ok || !g.HasTool("b") {
+					t.Error("a has drifted")
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
 // The gate and check agree on the same tools.
 func TestGateAgreesWithCompare(t *testing.T) {
 	t.Parallel()
@@ -208,6 +231,19 @@ func BenchmarkPin1000(b *testing.B) {
 	s := surfaceOf()
 	s.Tools = thousand()
 	for b.Loop() {
+		pin(b, s, Level4)
+	}
+}
+
+// From the start of the server to a lock: what it takes beside the server's own
+// time to start and answer.
+func BenchmarkCaptureAndPin1000(b *testing.B) {
+	f := &fake{Thousand: true}
+	for b.Loop() {
+		s, err := captured(b, f, CaptureOptions{})
+		if err != nil || len(s.Tools) != 1000 {
+			b.Fatal(err)
+		}
 		pin(b, s, Level4)
 	}
 }

@@ -31,6 +31,7 @@ type fake struct {
 
 	Endless, SameCursor bool
 	Huge                int // bytes of one description
+	Thousand            bool
 	Fault               string
 	asked               []string
 }
@@ -155,6 +156,13 @@ func (f *fake) answer(message []byte) (frames []string) {
 	entries := ""
 	if page < len(pages) {
 		entries = pages[page]
+	}
+	if f.Thousand {
+		var all []string
+		for _, tool := range thousand() {
+			all = append(all, string(tool))
+		}
+		entries = strings.Join(all, ",")
 	}
 	if f.Huge > 0 {
 		entries = `{"name":"huge","description":"` + strings.Repeat("x", f.Huge) + `"}`

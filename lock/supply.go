@@ -13,9 +13,10 @@ import (
 // somebody else may change before the next start, and at secrets.
 func (c *checker) launch(s *Surface) {
 	argv := append([]string{s.Command}, s.Args...)
-	for _, word := range append(slices.Clone(argv), s.URL) {
-		c.secret(targetLaunch, word)
+	for i, word := range argv {
+		c.secret(targetLaunch, optionBefore(argv, i), word)
 	}
+	c.secret(targetLaunch, "", s.URL)
 	if fetchesAndRuns(argv) {
 		c.add(RuleCurlPipe, report.Critical, targetLaunch, "Launch fetches a program from the network and runs it", "")
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +16,7 @@ type checkFlags struct {
 	capture   captureFlags
 	outputs   lockOutputs
 	lock      string
-	key       string
+	key       lockKey
 	oldText   string
 	runPinned bool
 }
@@ -53,7 +51,7 @@ Exit: 0 the server is as pinned; 1 it is not; 2 that could not be found out.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.lock, "lock", defaultLock, "compare with the lock in `FILE`")
-	fl.StringVar(&f.key, "key", "", "require a signature of this public key, 64 `HEX` characters")
+	fl.Var(&f.key, "key", "require a signature of this public key, 64 `HEX` characters")
 	fl.StringVar(&f.oldText, "old-text", "", "show old beside new text, from the `FILE` that pin --keep-text wrote")
 	fl.BoolVar(&f.runPinned, "run-pinned", false, "start the command, or ask the URL, that the lock names")
 	f.capture.register(cmd)
@@ -112,7 +110,7 @@ func runCheck(s streams, f checkFlags, argv []string) error {
 // pinnedServer is the command that the lock names; the URL goes into the flags.
 func (f *checkFlags) pinnedServer(pinned *lock.Lock) ([]string, error) {
 	argv := append([]string{pinned.Server.Command}, pinned.Server.Args...)
-	if slices.ContainsFunc(append(argv, pinned.Server.URL), func(s string) bool { return strings.Contains(s, "…(len=") }) {
+	if pinned.Server.Redacted() {
 		return nil, errors.New("the lock's command holds what looked like a secret and was redacted; give the command behind `--`")
 	}
 	if pinned.Server.URL != "" {

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -111,6 +113,10 @@ func (f *confineFlags) plan(argv []string, files ...confine.Protected) (*confine
 		return nil, err
 	}
 	if f.report != "" {
+		// Said before the server has run, not after.
+		if _, err := os.Stat(filepath.Dir(f.report)); err != nil {
+			return nil, fmt.Errorf("confinement report %s: %w", f.report, errors.Unwrap(err))
+		}
 		files = append(files, confine.Protected{What: "the confinement report", Path: f.report})
 	}
 	if err := p.Protect(files...); err != nil {

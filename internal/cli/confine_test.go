@@ -115,6 +115,7 @@ func TestConfinePlanRefuses(t *testing.T) {
 		{[]string{"--allow-read", dir}, "the signing key " + key + " lies under ", false},
 		{[]string{"--allow-write", dir}, "the signing key " + key + " lies under ", false},
 		{[]string{"--allow-write", filepath.Dir(dir), "--confine-report", dir + "/r"}, "lies under ", false},
+		{[]string{"--confine-report", dir + "/absent/r"}, "confinement report " + dir + "/absent/r: no such file or directory", false},
 		{[]string{"--env", "AEGIS_NOT_SET"}, "--env AEGIS_NOT_SET: it is not set", true},
 	} {
 		f, err := parseConfine(t, append([]string{"--confine"}, c.args...)...)

@@ -50,9 +50,9 @@ func (c *confinement) ended(exit interpose.Exit, err error) (closing *aar.Confin
 	closing = c.report.Record()
 	if err != nil {
 		if failed, ok := errors.AsType[*confine.ExecError](err); ok {
-			closing.Cause, hint = string(failed.Cause()), failed.Hint
+			closing.Cause = string(failed.Cause()) // the error says what to grant
 		}
-		return closing, hint
+		return closing, ""
 	}
 	end := c.plan.Ended(exit.Code, exit.Number, c.tail.Bytes())
 	closing.Cause = string(end.Cause)

@@ -52,7 +52,7 @@ read.`,
 }
 
 func readWithTexts(path, textPath string, texts **lock.Texts) (*lock.Lock, error) {
-	l, err := readLock(path, "")
+	l, err := readLock(path, lockKey{})
 	if err != nil || textPath == "" {
 		return l, err
 	}

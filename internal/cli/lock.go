@@ -111,31 +111,34 @@ func rotate(s streams, f rotateFlags, path string) error {
 }
 
 func newLockVerify(s streams) *cobra.Command {
-	var key string
+	var key lockKey
 	cmd := &cobra.Command{
-		Use:   "verify [--key HEX] [LOCK]",
+		Use:   "verify [--key HEX] [LOCK]...",
 		Short: "Check that a lock adds up, and who signed it",
-		Long: `Read LOCK (warden.lock without one) strictly, hold every digest in it to what it
+		Long: `Read each LOCK (warden.lock without one) strictly, hold every digest in it to what it
 is of, and say who approved and signed it. Whether a server still is what the
 lock says is for check to find out.
 
 Without --key a signature only shows that the lock was not changed since somebody
 signed it; with --key, that the owner of that key did.
 
-Exit: 0 the lock adds up; 2 it does not or could not be read.`,
+Exit: 0 they add up; 2 one does not or could not be read.`,
 		Annotations: map[string]string{usageExit: "2"},
-		Args:        takesLock,
 		RunE: func(_ *cobra.Command, args []string) error {
-			path := lockPath(args)
-			l, err := readLock(path, key)
-			if err != nil {
-				return err
+			if len(args) == 0 {
+				args = []string{defaultLock}
 			}
-			describeLock(s, path, l, key != "")
+			for _, path := range args {
+				l, err := readLock(path, key)
+				if err != nil {
+					return err
+				}
+				describeLock(s, path, l, key.public != nil)
+			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&key, "key", "", "require a signature of this public key, 64 `HEX` characters")
+	cmd.Flags().Var(&key, "key", "require a signature of this public key, 64 `HEX` characters")
 	return cmd
 }
 
@@ -171,20 +174,33 @@ func text(s *string) string {
 	return shown(*s, 200)
 }
 
+// lockKey is the public key that a lock must be signed by, if one is given. One
+// that is empty, as from a variable that is not set, is not none.
+type lockKey struct{ public *aar.PublicKey }
+
+func (k *lockKey) String() string { return "" }
+func (k *lockKey) Type() string   { return "HEX" }
+
+// Set implements the flag's value.
+func (k *lockKey) Set(text string) error {
+	public, err := aar.ParsePublicKey(text)
+	if err != nil {
+		return fmt.Errorf("a 64-hex public key is needed: %w", err)
+	}
+	k.public = &public
+	return nil
+}
+
 // readLock reads a lock and, if a key is given, requires its signature.
-func readLock(path, key string) (*lock.Lock, error) {
+func readLock(path string, key lockKey) (*lock.Lock, error) {
 	l, err := lock.Read(path)
 	if err != nil {
 		return nil, &exitError{2, err}
 	}
-	if key == "" {
+	if key.public == nil {
 		return l, nil
 	}
-	public, err := aar.ParsePublicKey(key)
-	if err != nil {
-		return nil, usagef("--key needs a 64-hex public key: %v", err)
-	}
-	if err := l.VerifySignature(public); err != nil {
+	if err := l.VerifySignature(*key.public); err != nil {
 		return nil, &exitError{2, fmt.Errorf("lock %s: %w", path, err)}
 	}
 	return l, nil
