@@ -150,7 +150,7 @@ func childExit(exit interpose.Exit, err error) *aar.ChildExit {
 		return &aar.ChildExit{Stage: "start"}
 	}
 	c := &aar.ChildExit{Stage: "run", Signal: exit.Signal}
-	if exit.Signal == "" {
+	if exit.Signal == "" && exit.Code != interpose.Unseen {
 		code := uint64(exit.Code)
 		c.ExitCode = &code
 	}
@@ -172,8 +172,12 @@ func (r *relay) exitOf(exit interpose.Exit, err error, fatal int) error {
 		return &exitError{code: fatal}
 	}
 	code := exit.Code
-	if exit.Signal != "" {
+	switch {
+	case exit.Signal != "":
 		code = 128 + exit.Number
+	case code == interpose.Unseen:
+		r.note("the server was killed, and its end was not seen")
+		code = 128 + 9
 	}
 	if code != 0 {
 		return &exitError{code: code}

@@ -77,7 +77,7 @@ func runWrap(r *relay, f relayFlags) error {
 	if err == nil && exit.Early {
 		// It did not end well, whatever it says itself.
 		r.note("child process exited before the client closed stdin")
-		if exit.Signal == "" {
+		if exit.Signal == "" && exit.Code != interpose.Unseen {
 			exit.Code = max(exit.Code, 1)
 		}
 	}

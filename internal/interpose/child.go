@@ -11,12 +11,16 @@ import (
 
 // Exit is how the child ended.
 type Exit struct {
-	Code   int    // its exit code, if Signal is empty
+	Code   int    // its exit code, if Signal is empty; Unseen if its end was not seen
 	Signal string // the signal that ended it, `SIGKILL`
 	Number int    // that signal's number
 	// Early tells that the child ended of itself while the client was still there.
 	Early bool
 }
+
+// Unseen is the Code of a child that was killed and did not end in time: the
+// kernel holds it.
+const Unseen = -1
 
 // child is the server process, at the head of a process group of its own.
 type child struct {
@@ -31,12 +35,25 @@ type child struct {
 
 // startChild runs argv with three pipes. argv[0] is looked up in PATH as a
 // shell would; nothing else is done to it. A confiner has its own way to argv.
-func startChild(argv []string, confiner Confiner) (*child, *aar.Confinement, error) {
+// A signal ends the wait for that.
+func startChild(argv []string, confiner Confiner, signals <-chan os.Signal) (*child, *aar.Confinement, error) {
 	c, err := newChild(argv, confiner)
 	if err != nil || confiner == nil {
 		return c, nil, err
 	}
-	confinement, err := confiner.Await()
+	var confinement *aar.Confinement
+	awaited := make(chan struct{})
+	go func() {
+		defer close(awaited)
+		confinement, err = confiner.Await()
+	}()
+	select {
+	case <-awaited:
+	case sig := <-signals:
+		c.kill()
+		<-awaited
+		err = &SignalError{sig}
+	}
 	if err != nil {
 		c.kill()
 		close(c.reap)

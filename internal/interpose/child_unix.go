@@ -15,9 +15,16 @@ func ownGroup(cmd *exec.Cmd) {
 	dieWithParent(cmd.SysProcAttr)
 }
 
-// signalGroup signals every process of the child's group. That a group is
-// empty or gone is no error.
-func (c *child) signalGroup(sig syscall.Signal) { syscall.Kill(-c.cmd.Process.Pid, sig) }
+// signalGroup signals every process of the child's group, and the child if it has
+// left that. That a group is empty or gone is no error. The child is not reaped
+// before this is done with: its number is its own.
+func (c *child) signalGroup(sig syscall.Signal) {
+	pid := c.cmd.Process.Pid
+	syscall.Kill(-pid, sig)
+	if group, err := unix.Getpgid(pid); err == nil && group != pid {
+		syscall.Kill(pid, sig)
+	}
+}
 
 func (c *child) terminate() { c.signalGroup(syscall.SIGTERM) }
 

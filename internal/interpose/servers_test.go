@@ -86,6 +86,8 @@ func runScript(steps []string) int {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		case "spawn": // a process that sleeps, in this group or in a session of its own
 			fmt.Println(spawnSleeper(arg == "own session"))
+		case "leave-group": // for that of the relay
+			leaveGroup()
 		case "exit":
 			return n
 		case "die":

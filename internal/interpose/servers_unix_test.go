@@ -19,3 +19,10 @@ func spawnSleeper(ownSession bool) int {
 	}
 	return cmd.Process.Pid
 }
+
+// leaveGroup makes this process one of its parent's group.
+func leaveGroup() {
+	if group, err := syscall.Getpgid(os.Getppid()); err == nil {
+		syscall.Setpgid(0, group)
+	}
+}

@@ -141,7 +141,7 @@ func Run(cfg Config) (Exit, error) {
 		answerGone: make(chan struct{}),
 		childQuiet: make(chan struct{}),
 	}
-	child, confinement, err := startChild(cfg.Argv, cfg.Confiner)
+	child, confinement, err := startChild(cfg.Argv, cfg.Confiner, cfg.Signals)
 	if err != nil {
 		return Exit{}, fmt.Errorf("%w `%s`: %w", ErrStart, cfg.Argv[0], err)
 	}

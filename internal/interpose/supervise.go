@@ -148,7 +148,7 @@ func (s *Session) seeOut(readersDone <-chan struct{}) Exit {
 	s.child.kill()
 	close(s.child.reap)
 	// A process that left the group may hold the pipes open for ever.
-	exit := Exit{Signal: "SIGKILL", Number: 9}
+	exit := Exit{Code: Unseen}
 	select {
 	case <-s.child.reaped:
 		exit = s.child.exit

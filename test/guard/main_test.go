@@ -199,11 +199,6 @@ func (s *session) file(name string) []byte {
 	return b
 }
 
-func (s *session) write(name, text string) {
-	s.t.Helper()
-	must(s.t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
