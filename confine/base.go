@@ -25,7 +25,9 @@ var baseFiles = []basePath{
 	{"/dev/full", Read | Write, whyDevice},
 	{"/dev/random", Read | Write, whyDevice},
 	{"/dev/urandom", Read | Write, whyDevice},
-	{"/dev/tty", Read | Write, whyDevice},
+	// Not to read: in aegis's process group, which it may join, the server would
+	// have what is typed.
+	{"/dev/tty", Write, whyDevice},
 	{"/etc/ld.so.cache", Read, whyLoader},
 	{"/etc/ld-musl-x86_64.path", Read, whyLoader},
 	{"/etc/ld-musl-aarch64.path", Read, whyLoader},

@@ -75,7 +75,12 @@ const maxInterpreters = 4
 func (c *closure) program(path string, argv []string, why string) {
 	for depth := 0; ; depth++ {
 		abs := c.grants.abs(path)
-		if err := c.grants.add(abs, Read|Execute, why); err != nil {
+		// What a `#!` line names and nobody can execute, somebody may want to read.
+		err := executable(abs)
+		if err == nil {
+			err = c.grants.add(abs, Read|Execute, why)
+		}
+		if err != nil {
 			c.note("%s: %v: %s is not granted", why, cause(err), path)
 			return
 		}

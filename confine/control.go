@@ -18,7 +18,7 @@ type Control struct {
 const (
 	ControlFiles        = "files"        // opening, making and removing files beyond the grants (Landlock)
 	ControlNetwork      = "network"      // sockets of every kind (seccomp)
-	ControlSyscalls     = "syscalls"     // io_uring, user namespaces, terminal input, limits of others, foreign system call tables (seccomp)
+	ControlSyscalls     = "syscalls"     // io_uring, namespaces, message queues, tracing by aegis, terminal input, limits of others, foreign system call tables (seccomp)
 	ControlCapabilities = "capabilities" // none is left, and none can be regained
 	ControlPrivileges   = "privileges"   // set-user-ID programs give nothing (no_new_privs)
 	ControlDescriptors  = "descriptors"  // nothing is inherited but the three standard streams

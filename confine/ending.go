@@ -37,8 +37,8 @@ type Ending struct {
 
 // Ended judges the end of a server by how it exited and by the last it wrote to
 // its stderr. signal is the number of the signal that ended it, 0 if none did.
-// What a server says of itself is a hint and no evidence: only CauseSeccomp is
-// the kernel's own word.
+// What a server says of itself is a hint and no evidence. CauseSeccomp rests on the
+// signal, which a server can also send itself, CauseSeccompChild on an exit code.
 func (p *Plan) Ended(code, signal int, stderr []byte) Ending {
 	switch {
 	case signal == sigsys:
@@ -54,12 +54,54 @@ func (p *Plan) Ended(code, signal int, stderr []byte) Ending {
 	}
 	d, ok := findDenial(stderr)
 	if !ok {
-		if m := words().module.FindSubmatch(stderr); m != nil {
-			return Ending{Hint: fmt.Sprintf("Python takes a directory that it may not read for an empty one: if %s is installed, --allow-read its directory", m[1])}
-		}
-		return Ending{}
+		return Ending{Hint: p.missingHint(stderr)}
 	}
 	return Ending{CauseDenied, p.hint(d)}
+}
+
+// missingHint is for runtimes that take what they may not read for what is not
+// there. A denial is not proved by it.
+func (p *Plan) missingHint(stderr []byte) string {
+	if m := words().module.FindSubmatch(stderr); m != nil {
+		return fmt.Sprintf("Python takes a directory that it may not read for an empty one: if %s is installed, --allow-read its directory", m[1])
+	}
+	m := words().nodeModule.FindSubmatch(stderr)
+	if m == nil {
+		return ""
+	}
+	if path := string(m[1]); filepath.IsAbs(path) {
+		if target := p.linkedPackage(path); target != "" {
+			return fmt.Sprintf("it may not read the linked package %s; --allow-read %s grants it", target, target)
+		}
+		return ""
+	} else if strings.HasPrefix(path, ".") {
+		return ""
+	}
+	return fmt.Sprintf("node takes a package that it may not read for none: if %s is a link (npm link, a workspace), --allow-read what it leads to", m[1])
+}
+
+// linkedPackage is where the package in a node_modules leads that path lies in, ""
+// if it is no link, or may be read.
+func (p *Plan) linkedPackage(path string) string {
+	const modules = "/node_modules/"
+	i := strings.LastIndex(path, modules)
+	if i < 0 {
+		return ""
+	}
+	parts := strings.Split(path[i+len(modules):], "/")
+	length := 1
+	if strings.HasPrefix(parts[0], "@") {
+		length = min(2, len(parts)) // a scope is a directory of packages
+	}
+	name := path[:i+len(modules)] + strings.Join(parts[:length], "/")
+	real, err := realPath(name)
+	if err != nil {
+		return ""
+	}
+	if _, ok := p.covers(real, Read); ok || real == name {
+		return ""
+	}
+	return real
 }
 
 // denial is a line of stderr that tells of a denied access.
@@ -82,7 +124,7 @@ const (
 // denialWords are how programs tell of a denied access. They are compiled when
 // first needed: every start of the program, the helper's too, would pay for them.
 type denialWords struct {
-	denied, network, program, write, library, spawned, shell, quotedPath, barePath, module *regexp.Regexp
+	denied, network, program, write, library, spawned, shell, quotedPath, barePath, module, nodeModule *regexp.Regexp
 }
 
 var words = sync.OnceValue(func() *denialWords {
@@ -97,6 +139,7 @@ var words = sync.OnceValue(func() *denialWords {
 		shell:      regexp.MustCompile(`^\S*(?:sh|env): (?:(?:line )?[0-9]+: )?(?:exec: )?['"‘]?([^\s:'"’]+)['"’]?: Permission denied`),
 		quotedPath: regexp.MustCompile(`['"‘]((?:/|\.{1,2}/)[^'"’]+)['"’]`),
 		module:     regexp.MustCompile(`ModuleNotFoundError: No module named '([^'\n]+)'`),
+		nodeModule: regexp.MustCompile(`Error(?: \[\w+\])?: Cannot find (?:package|module) '([^'\n]+)'`),
 		barePath:   regexp.MustCompile(`(?:^|[\s(:])(/[^\s:,;'")]+)`),
 	}
 })

@@ -109,6 +109,19 @@ func (p *profile) filter() []unix.SockFilter {
 			b.answer(answerAllow)
 		})
 	}
+	// Who owns a user namespace has every capability in it. One made before, by a
+	// container without root, can be found by its handle and entered.
+	f.answerIf(unix.BPF_JEQ, unix.SYS_SETNS, answerPerm)
+	// A message queue is made and removed past Landlock, which sees it opened only.
+	for _, number := range []uint32{unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK} {
+		f.answerIf(unix.BPF_JEQ, number, answerDenied)
+	}
+	// It would make aegis the tracer of the server, whose stops look like its end.
+	f.call(unix.SYS_PTRACE, func(b *program) {
+		b.load(offsetArgument(0))
+		b.answerIf(unix.BPF_JEQ, unix.PTRACE_TRACEME, answerPerm)
+		b.answer(answerAllow)
+	})
 	// Input put into the terminal that aegis was started from would be read by
 	// the user's shell.
 	f.call(unix.SYS_IOCTL, func(b *program) {

@@ -80,6 +80,11 @@ func TestFilterAnswers(t *testing.T) {
 		{"clone user namespace", unix.SYS_CLONE, []uint64{unix.CLONE_NEWUSER | unix.CLONE_NEWNET}, answerPerm, 0},
 		{"unshare files", unix.SYS_UNSHARE, []uint64{unix.CLONE_FILES}, answerAllow, 0},
 		{"unshare user namespace", unix.SYS_UNSHARE, []uint64{high | unix.CLONE_NEWUSER | unix.CLONE_NEWNS}, answerPerm, 0},
+		{"setns", unix.SYS_SETNS, []uint64{3, 0}, answerPerm, 0},
+		{"mq_open", unix.SYS_MQ_OPEN, nil, answerDenied, 0},
+		{"mq_unlink", unix.SYS_MQ_UNLINK, nil, answerDenied, 0},
+		{"ptrace by the parent", unix.SYS_PTRACE, []uint64{unix.PTRACE_TRACEME}, answerPerm, 0},
+		{"ptrace of a child", unix.SYS_PTRACE, []uint64{unix.PTRACE_SEIZE, 2}, answerAllow, 0},
 		{"ioctl TCGETS", unix.SYS_IOCTL, []uint64{0, unix.TCGETS}, answerAllow, 0},
 		{"ioctl TIOCSTI", unix.SYS_IOCTL, []uint64{0, unix.TIOCSTI}, answerPerm, 0},
 		{"ioctl TIOCSTI, high bits", unix.SYS_IOCTL, []uint64{0, high | unix.TIOCSTI}, answerPerm, 0},
@@ -107,7 +112,7 @@ func TestFilterDefaults(t *testing.T) {
 		unix.SYS_SOCKET: true, unix.SYS_SOCKETPAIR: true, unix.SYS_CONNECT: true, unix.SYS_BIND: true, unix.SYS_LISTEN: true,
 		unix.SYS_ACCEPT: true, unix.SYS_ACCEPT4: true, unix.SYS_IO_URING_SETUP: true, unix.SYS_IO_URING_ENTER: true,
 		unix.SYS_IO_URING_REGISTER: true, unix.SYS_CLONE3: true, unix.SYS_CLONE: true, unix.SYS_UNSHARE: true, unix.SYS_IOCTL: true,
-		unix.SYS_PRLIMIT64: true,
+		unix.SYS_PRLIMIT64: true, unix.SYS_SETNS: true, unix.SYS_MQ_OPEN: true, unix.SYS_MQ_UNLINK: true, unix.SYS_PTRACE: true,
 	}
 	for _, p := range []*profile{{}, {Kill: true}} {
 		m := machineOf(t, p)

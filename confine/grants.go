@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -40,6 +41,7 @@ func (g *grants) add(path string, rights Rights, why string) error {
 	if err != nil {
 		return err
 	}
+	why = strings.ToValidUTF8(why, "\ufffd") // it may name a script that is reached in another way
 	have, ok := g.byID[real]
 	switch {
 	case !ok:

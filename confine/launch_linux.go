@@ -115,8 +115,8 @@ func (l *Launch) Close() error {
 	if l.tmp == "" {
 		return nil
 	}
-	if err := os.RemoveAll(l.tmp); err != nil {
-		return fmt.Errorf("private temporary directory: %w", err)
+	if err := removeTree(l.tmp); err != nil {
+		return fmt.Errorf("private temporary directory %s is left: %w", l.tmp, cause(err))
 	}
 	l.tmp = ""
 	return nil

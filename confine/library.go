@@ -81,7 +81,11 @@ func (c *closure) libraries(path string) {
 	}
 	if o.interpreter != "" {
 		// execve(2) opens the loader as it opens a program.
-		if err := c.grants.add(o.interpreter, Read|Execute, "loader of "+path); err != nil {
+		err := executable(o.interpreter)
+		if err == nil {
+			err = c.grants.add(o.interpreter, Read|Execute, "loader of "+path)
+		}
+		if err != nil {
 			c.note("%s: its loader %s: %v", path, o.interpreter, cause(err))
 		}
 	}
@@ -133,13 +137,16 @@ func (c *closure) library(path, why string, rpath []string) {
 		c.seen = map[string]bool{}
 	}
 	c.seen[real] = true
+	o := readObject(real)
+	if o == nil {
+		c.note("%s (%s) is no ELF file: it is not granted", path, why)
+		return
+	}
 	if err := c.grants.add(real, Read, why); err != nil {
 		c.note("%s: %v", path, cause(err))
 		return
 	}
-	if o := readObject(real); o != nil {
-		c.needs(real, o, rpath)
-	}
+	c.needs(real, o, rpath)
 }
 
 // find looks for a library in the order of ld.so(8). Where the loader chooses

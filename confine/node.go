@@ -70,14 +70,21 @@ func (c *closure) nodePackage(script string) {
 	}
 	for parent := dir; ; parent = filepath.Dir(parent) {
 		if modules := filepath.Join(parent, "node_modules"); isDir(modules) && !within(dir, modules) {
-			if err := c.grants.add(modules, Read, why); err != nil {
-				c.note("%s: %v", modules, cause(err))
-			}
+			c.nodeModules(modules, why)
 		}
 		if parent == filepath.Dir(parent) {
 			return
 		}
 	}
+}
+
+// nodeModules grants one directory of packages, which may be a link.
+func (c *closure) nodeModules(dir, why string) {
+	if real, err := realPath(dir); err == nil && c.tooWide(real) {
+		c.note("%s leads to all of %s, which is not granted; add what the script loads with --allow-read", dir, real)
+		return
+	}
+	c.read(dir, why)
 }
 
 // nodeRoot is what a script in dir is a part of: the outermost node_modules

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,10 +134,16 @@ func New(r Request) (*Plan, error) {
 	if err := p.grantPrograms(&r, c); err != nil {
 		return nil, err
 	}
+	programs := slices.Sorted(maps.Keys(g.byID))
+	if p.Exec == ExecAuto {
+		c.base()
+	}
 	if err := p.grantTrees(&r, g); err != nil {
 		return nil, err
 	}
-	p.Grants, p.Notes = g.sorted(), c.notes
+	p.Grants = g.sorted()
+	c.noteWritable(p, programs)
+	p.Notes = c.notes
 	for _, entry := range env.list {
 		name, _, _ := strings.Cut(entry, "=")
 		p.Environment = append(p.Environment, name)
@@ -172,8 +179,19 @@ func (p *Plan) grantPrograms(r *Request, c *closure) error {
 		}
 		c.program(found, []string{path}, "--allow-exec")
 	}
-	c.base()
 	return nil
+}
+
+// noteWritable notes which of the programs' files the server may change: the next
+// closure is computed from what it made of them.
+func (c *closure) noteWritable(p *Plan, programs []string) {
+	noted := map[string]bool{}
+	for _, path := range programs {
+		if g, ok := p.covers(path, Write); ok && !noted[g.Path] {
+			noted[g.Path] = true
+			c.note("the server may write to %s, where its program or a part of it is: what it makes of that decides what the next start is granted", g.Path)
+		}
+	}
 }
 
 // supportTrees are what --allow-exec-support grants, those of them that exist.

@@ -97,6 +97,15 @@ var fileProbes = []probe{
 	}},
 	{name: "chroot", free: "ok", held: "EPERM", root: true, try: func(root string) error { return unix.Chroot(root + "/rw") }},
 	{name: "shadow", free: "ok", held: "EACCES", root: true, try: func(string) error { return open("/etc/shadow", unix.O_RDONLY) }},
+	{name: "posix-queue-remove", why: "not in every kernel", held: "EACCES", try: func(string) error {
+		name, err := unix.BytePtrFromString("aegis-none")
+		if err != nil {
+			return err
+		}
+		// Where it is not denied it is looked for, and not there.
+		return call(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(name)))
+	}},
+	{name: "terminal-read", why: "there may be no terminal", held: "EACCES", try: func(string) error { return open("/dev/tty", unix.O_RDONLY) }},
 	{name: "posix-queue", why: "not in every kernel", held: "EACCES", try: func(root string) error {
 		name, err := unix.BytePtrFromString("aegis-" + filepath.Base(filepath.Dir(root)) + itoa(os.Getpid()))
 		if err != nil {
@@ -154,6 +163,23 @@ var limitProbes = []probe{
 		}
 		_, err = unix.InotifyAddWatch(fd, root+"/out", unix.IN_ALL_EVENTS)
 		return err
+	}},
+	{name: "lease", free: "ok", held: "ok", try: func(root string) error {
+		f, err := os.Open(root + "/ro/file")
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+		return err
+	}},
+	{name: "network-tables", free: "ok", held: "ok", try: func(string) error { return open("/proc/self/net/tcp", unix.O_RDONLY) }},
+	{name: "process-group", why: "it would join that of the tests", held: "ok", try: func(string) error {
+		group, err := unix.Getpgid(peerPID())
+		if err != nil {
+			return err
+		}
+		return unix.Setpgid(0, group)
 	}},
 	{name: "memfd-execute", free: "ok", held: "ok", try: func(string) error {
 		fd, err := unix.MemfdCreate("program", unix.MFD_CLOEXEC)

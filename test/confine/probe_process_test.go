@@ -78,6 +78,10 @@ var processProbes = []probe{
 	{name: "user-namespace-by-clone", why: "it would make a process", held: "EPERM", try: func(string) error {
 		return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD))
 	}},
+	{name: "enter-namespace", free: "EBADF", held: "EPERM", try: func(string) error { return call(unix.SYS_SETNS, ^uintptr(0), 0) }},
+	{name: "traced-by-aegis", why: "a stop would end its session", held: "EPERM", try: func(string) error {
+		return call(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0, 0)
+	}},
 	{name: "clone3", free: "EINVAL", held: "ENOSYS", try: func(string) error { return call(unix.SYS_CLONE3, 0, 0) }},
 	{name: "network-namespace", free: "ok", held: "EPERM", root: true, try: func(string) error { return unix.Unshare(unix.CLONE_NEWNET) }},
 	{name: "capabilities", free: "ok", held: "none", root: true, try: func(string) error {
