@@ -35,9 +35,14 @@ if [ ${#command[@]} -eq 0 ]; then
   exit 2
 fi
 
-flags=(--lock "${AEGIS_LOCK:-warden.lock}")
+lock=${AEGIS_LOCK:-warden.lock}
+flags=(--lock "$lock")
 if [ -n "${AEGIS_KEY:-}" ]; then flags+=(--key "$AEGIS_KEY"); fi
 if [ -n "${AEGIS_SARIF:-}" ]; then
+  if [[ $AEGIS_SARIF -ef $lock ]]; then
+    echo "error: the file for SARIF is the lock" >&2
+    exit 2
+  fi
   # What an earlier run found must not be uploaded as what this one did.
   rm -f -- "$AEGIS_SARIF"
   flags+=(--sarif "$AEGIS_SARIF")

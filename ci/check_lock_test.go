@@ -152,6 +152,19 @@ func TestStaleFindingsAreNotUploaded(t *testing.T) {
 	}
 }
 
+// What an earlier run left is removed first: that must not be the lock.
+func TestTheLockIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	code, out, _ := f.run(t, nil, "AEGIS_SARIF=./warden.lock")
+	if code != 2 || !strings.Contains(out, "the file for SARIF is the lock") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	if _, err := os.Stat(filepath.Join(f.dir, "warden.lock")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHook(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -180,11 +180,22 @@ func (c *client) open(ctx context.Context) error {
 		return fmt.Errorf("the answer to initialize: %w", err)
 	}
 	version := n.get("protocolVersion")
-	if !version.isString() {
+	if !version.isString() || !versionText(version.text) {
 		return errors.New("the answer to initialize names no protocolVersion")
 	}
 	c.opened(version.text, n, result)
 	return c.notify(ctx, "notifications/initialized", []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+}
+
+// versionText reports what may be the name of a version, which goes into the
+// lock and into a header of every later request: not any text of the server.
+func versionText(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 32
 }
 
 func (c *client) discover(ctx context.Context) error {
@@ -258,7 +269,7 @@ func (c *client) request(ctx context.Context, method string, params []byte) (jso
 		return nil, err
 	}
 	if e.HasError {
-		return nil, rpcError(method, e.Raw)
+		return nil, rpcError(method, e.Raw, valuesOf(c.o.Header))
 	}
 	return memberOf(e.Raw, "result")
 }
@@ -271,14 +282,16 @@ func withMeta(params, meta []byte) []byte {
 	return append(out, '}')
 }
 
-func rpcError(method string, raw []byte) error {
+// rpcError is the error in an answer. Values that were sent are masked before the
+// message is cut: a part of one is not found.
+func rpcError(method string, raw []byte, sent sentValues) error {
 	e := &RPCError{Method: method, Message: "without a message"}
 	if n, err := parseNode(raw); err == nil {
 		if code := n.get("error").get("code"); code != nil && code.kind == '0' {
 			e.Code, _ = strconv.ParseInt(string(code.raw), 10, 64)
 		}
 		if message := n.get("error").get("message"); message.isString() {
-			e.Message = shownText(message.text)
+			e.Message = shownText(sent.mask(message.text))
 		}
 	}
 	return e
@@ -398,7 +411,7 @@ func pageOf(result jsontext.Value, member string) (entries []jsontext.Value, nex
 					next = nil
 				}
 			default:
-				return nil, nil, errors.New("nextCursor is no string")
+				return nil, nil, errCursor
 			}
 		case foldsTo(name, member, "nextCursor"):
 			return nil, nil, errFolding
@@ -414,15 +427,22 @@ func pageOf(result jsontext.Value, member string) (entries []jsontext.Value, nex
 	return entries, next, nil
 }
 
+var errTwice = errors.New("the server answered one request twice")
+
 // answerTo is the one message of a frame that answers a request, if it is that.
-func answerTo(m *wire.Message, id int64) (wire.Element, bool) {
-	want := strconv.FormatInt(id, 10)
+// Of two, one reader takes the first and another the last.
+func answerTo(m *wire.Message, id int64) (answer wire.Element, ok bool, err error) {
+	want := wire.ID{Raw: strconv.AppendInt(nil, id, 10)}.Key()
 	for _, e := range m.Elements {
-		if e.Kind == wire.Response && e.ID.Key() == (wire.ID{Raw: []byte(want)}).Key() {
-			return e, true
+		if e.Kind != wire.Response || e.ID.Key() != want {
+			continue
 		}
+		if ok {
+			return wire.Element{}, false, errTwice
+		}
+		answer, ok = e, true
 	}
-	return wire.Element{}, false
+	return answer, ok, nil
 }
 
 // replyTo is what a server's request is answered with: what every client can

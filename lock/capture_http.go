@@ -35,8 +35,12 @@ func CaptureHTTP(ctx context.Context, address string, o CaptureOptions) (*Surfac
 	s := &Surface{URL: address}
 	err = (&client{transport: h, o: o}).capture(ctx, s)
 	h.end()
+	sent := valuesOf(o.Header)
+	if err == nil && sent.in(s) {
+		err = errRepeated
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", h.name, err)
+		return nil, &maskedError{fmt.Errorf("%s: %w", h.name, err), sent}
 	}
 	return s, nil
 }
@@ -235,8 +239,8 @@ func (h *overHTTP) take(ctx context.Context, id int64, body []byte) (answer wire
 		}
 		return answer, false, ambiguous(&m)
 	}
-	if answer, ok = answerTo(&m, id); ok {
-		return answer, true, nil
+	if answer, ok, err = answerTo(&m, id); ok || err != nil {
+		return answer, ok, err
 	}
 	for _, e := range m.Elements {
 		if e.Kind == wire.Request {
@@ -251,20 +255,28 @@ func (h *overHTTP) take(ctx context.Context, id int64, body []byte) (answer wire
 // events reads an event stream (HTML Living Standard, 9.2) until it holds the
 // answer.
 func (h *overHTTP) events(ctx context.Context, id int64, in io.Reader) (wire.Element, error) {
-	lines := bufio.NewReader(in)
+	lines := &lineReader{r: bufio.NewReader(in)}
+	if bom, _ := lines.r.Peek(3); string(bom) == "\ufeff" {
+		_, _ = lines.r.Discard(3)
+	}
 	var data []byte
-	begun := false
+	begun, kind := false, ""
 	for {
-		line, err := readLine(lines)
+		line, err := lines.next()
 		if len(line) == 0 && err == nil {
-			// An event without data only gives the stream a place to go on from.
-			if len(data) > 0 {
+			// An event without data only gives the stream a place to go on from, and
+			// one of another type is no message to any client: what it holds must
+			// not be pinned in place of what a client reads.
+			if len(data) > 0 && (kind == "" || kind == "message") {
 				if e, ok, err := h.take(ctx, id, data); ok || err != nil {
 					return e, err
 				}
 			}
-			data, begun = nil, false
+			data, begun, kind = nil, false, ""
 			continue
+		}
+		if value, ok := field(line, "event"); ok {
+			kind = string(value)
 		}
 		if value, ok := field(line, "data"); ok {
 			if begun {
@@ -281,11 +293,29 @@ func (h *overHTTP) events(ctx context.Context, id int64, in io.Reader) (wire.Ele
 	}
 }
 
-// readLine reads up to LF, CR or CRLF and returns the line without it.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadBytes('\n')
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	return line, err
+// lineReader reads lines that end with LF, CR or CRLF.
+type lineReader struct {
+	r     *bufio.Reader
+	after bool // a CR: an LF that comes next is of the same end
+}
+
+// next is the next line without its end. What no end follows comes with an error.
+func (l *lineReader) next() (line []byte, err error) {
+	for {
+		c, err := l.r.ReadByte()
+		if err != nil {
+			return line, err
+		}
+		cr := l.after
+		l.after = c == '\r'
+		switch {
+		case c == '\n' && cr:
+		case c == '\n' || c == '\r':
+			return line, nil
+		default:
+			line = append(line, c)
+		}
+	}
 }
 
 func field(line []byte, name string) ([]byte, bool) {

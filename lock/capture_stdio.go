@@ -239,8 +239,8 @@ func (p *process) take(ctx context.Context, id int64, body []byte) (answer wire.
 	default:
 		return answer, false, ambiguous(&m)
 	}
-	if answer, ok = answerTo(&m, id); ok {
-		return answer, true, nil
+	if answer, ok, err = answerTo(&m, id); ok || err != nil {
+		return answer, ok, err
 	}
 	for _, e := range m.Elements {
 		if e.Kind == wire.Request {

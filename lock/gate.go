@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -40,16 +41,10 @@ type Gate struct {
 // page is what was found of one page.
 type page struct {
 	drifts []Drift
-	next   string // the canonical JSON text of nextCursor, empty on a last page
-	as     []int  // tools that were listed as they are pinned, each once
-	not    []movedTool
-	listed []bool // by tool
-	cut    bool   // it has more drifts than are told, and was not read to its end
-}
-
-type movedTool struct {
-	index int
-	drift Drift
+	next   string        // the canonical JSON text of nextCursor, empty on a last page
+	as     []int         // tools that were listed as they are pinned, each once
+	not    map[int]Drift // tools that were listed as something else
+	listed []bool        // by tool
 }
 
 // walkThrough is one walk from page one on.
@@ -134,11 +129,9 @@ func (g *Gate) Page(result []byte, cursor string) ([]Drift, error) {
 			delete(g.moved, i)
 		}
 	}
-	for _, m := range p.not {
-		g.moved[m.index] = m.drift
-	}
+	maps.Copy(g.moved, p.not)
 	absent := g.advance(p, cursor)
-	if len(absent) == 0 {
+	if len(absent) == 0 || len(p.drifts) == maxDrifts {
 		return p.drifts, nil
 	}
 	return append(slices.Clip(p.drifts), absent...), nil
@@ -174,9 +167,6 @@ func (g *Gate) advance(p *page, cursor string) (absent []Drift) {
 		w = g.walks[k]
 		g.walks = slices.Delete(g.walks, k, k+1)
 	}
-	if p.cut {
-		return nil
-	}
 	for i, listed := range p.listed {
 		w.seen[i] = w.seen[i] || listed
 	}
@@ -202,7 +192,7 @@ func unreadable(why string) Drift {
 
 // judge compares the entries of a page with the lock.
 func (g *Gate) judge(result []byte) *page {
-	p := &page{listed: make([]bool, len(g.lock.Tools))}
+	p := &page{listed: make([]bool, len(g.lock.Tools)), not: map[int]Drift{}}
 	if err := g.entries(result, p); err != nil {
 		p.drifts = append(p.drifts, unreadable(err.Error()))
 	}
@@ -212,6 +202,7 @@ func (g *Gate) judge(result []byte) *page {
 var (
 	errNoList  = errors.New("no list of tools")
 	errNoText  = errors.New("not one strict JSON value")
+	errCursor  = errors.New("nextCursor is no string")
 	errFolding = errors.New("a member that some readers take for another")
 )
 
@@ -240,9 +231,10 @@ func (g *Gate) entries(result []byte, p *page) error {
 				if err != nil {
 					return errNoText
 				}
-				if g.entry(text, p); len(p.drifts) >= maxDrifts {
-					p.cut = true
-					return nil
+				// It is read to its end: a tool that is another one now is so behind
+				// any number of others.
+				if g.entry(text, p); len(p.drifts) > maxDrifts {
+					p.drifts = p.drifts[:maxDrifts]
 				}
 			}
 			if _, err := d.ReadToken(); err != nil {
@@ -255,6 +247,9 @@ func (g *Gate) entries(result []byte, p *page) error {
 			}
 			if text.Kind() == 'n' {
 				break
+			}
+			if text.Kind() != '"' {
+				return errCursor // some clients take false or 0 for the end
 			}
 			next, err := Canonical(text)
 			if err != nil {
@@ -293,6 +288,9 @@ func (g *Gate) entry(text jsontext.Value, p *page) {
 		p.drifts = append(p.drifts, toolAdded(name))
 		return
 	}
+	if _, known := p.not[i]; known && len(p.drifts) >= maxDrifts {
+		return // a short entry, many times, must not cost a long pin each time
+	}
 	was := &g.lock.Tools[i]
 	drifts := g.compare(text, was)
 	if len(drifts) == 0 {
@@ -303,7 +301,7 @@ func (g *Gate) entry(text jsontext.Value, p *page) {
 		return
 	}
 	p.listed[i] = true
-	p.not = append(p.not, movedTool{i, drifts[0]})
+	p.not[i] = drifts[0]
 	p.drifts = append(p.drifts, drifts...)
 }
 

@@ -55,6 +55,34 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// A tool that has changed is known to have, however many others stand before it.
+func TestGateReadsAPageToItsEnd(t *testing.T) {
+	t.Parallel()
+	entries := make([]string, 0, maxDrifts+2)
+	for i := range maxDrifts + 1 {
+		entries = append(entries, fmt.Sprintf(`{"name":"new-%d"}`, i))
+	}
+	g := NewGate(pin(t, surfaceOf(toolA, toolB), Level4))
+	got, err := g.Page([]byte(tools(append(entries, strings.Replace(toolA, "A", "B", 1))...)), "")
+	if err != nil || len(got) != maxDrifts {
+		t.Fatalf("%d drifts, %v", len(got), err)
+	}
+	if d, drifted := g.Drifted("a"); !drifted || d.Class != "description-modified" {
+		t.Errorf("%+v %v", d, drifted)
+	}
+}
+
+// A client may take what is no string for the end of the list, a gate that goes on
+// for the middle: what is missing would never be missed.
+func TestGateTakesNoOtherCursor(t *testing.T) {
+	t.Parallel()
+	l := pin(t, surfaceOf(toolA, toolB), Level4)
+	for _, next := range []string{"false", "0", "5", "{}", `["x"]`} {
+		follow(t, l, step{pageTo(next, toolA), "", "unapproved-change tools, tool-removed tools/a, tool-removed tools/b"})
+	}
+	follow(t, l, step{pageTo("null", toolA, toolB), "", ""}, step{pageTo(`""`, toolA, toolB), "", ""})
+}
+
 // Absences are judged on the last page of a walk that began at page one.
 func TestGateWalks(t *testing.T) {
 	t.Parallel()
@@ -99,7 +127,7 @@ func TestGateReadsStrictly(t *testing.T) {
 	}
 }
 
-// A page of a million strangers costs what two hundred do.
+// Of a page of a million strangers no more is told or kept than of two hundred.
 func TestGateIsBounded(t *testing.T) {
 	t.Parallel()
 	g := NewGate(pin(t, surfaceOf(toolA, toolB), Level4))

@@ -377,6 +377,13 @@ func (r *reader) pin(n *node, path string) (p Pin) {
 		[]string{"provenance_version", "pinner", "attestations", "rotated_at", "rotation_count"})
 	p.CreatedAt, p.WardenVersion, p.MCPProtocolVersion = f.time("created_at"), f.text("warden_version"), f.text("mcp_protocol_version")
 	p.Approved, p.Approver, p.ApprovedAt = f.truth("approved"), f.maybe("approver"), f.maybe("approved_at")
+	if p.Approved {
+		// Approve makes none without them: nobody at no time approved nothing.
+		f.time("approved_at")
+		if p.Approver == nil || *p.Approver == "" {
+			r.fail(NotLock, path+".approver", "an approval names nobody")
+		}
+	}
 	if !n.get("approved_digest").isNull() {
 		digest := f.hash("approved_digest")
 		p.ApprovedDigest = &digest

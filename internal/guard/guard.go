@@ -12,7 +12,7 @@ import (
 
 // The rules of what is no result.
 const (
-	ruleUnpinned   = "WRD-DRIFT-TOOL-ADDED"
+	driftRules     = "WRD-DRIFT-"
 	ruleUnapproved = "WRD-DRIFT-UNAPPROVED-CHANGE"
 	ruleFrameError = inspect.RuleFrameError
 )
@@ -50,6 +50,12 @@ func (g *Guard) Inspect(a interpose.Answer) (r interpose.Ruling) {
 		}
 	}()
 	switch {
+	case a.Request == nil && g.surface != nil && mayList(a):
+		// A client may pair by looser ids than we do, or take a second answer.
+		if r := g.page(a); r.Instead != nil || r.Fault != nil {
+			return r
+		}
+		return g.result(a)
 	case a.Request == nil || a.Request.Method == methodCall:
 		return g.result(a)
 	case a.Request.Method == methodList && g.surface != nil:

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -41,7 +42,7 @@ func (g *Guard) page(a interpose.Answer) interpose.Ruling {
 			return interpose.Ruling{} // an error shows nobody a tool
 		}
 		var err error
-		if drifts, err = g.surface.Page(result, a.Request.Cursor); err != nil {
+		if drifts, err = g.surface.Page(result, cursorOf(a)); err != nil {
 			return g.fault(a, "a fault in the comparison with the lock")
 		}
 	}
@@ -68,6 +69,43 @@ func (g *Guard) page(a interpose.Answer) interpose.Ruling {
 		r.Refused = true
 	}
 	return r
+}
+
+// cursorOf is the cursor that a page was asked for by. Without a request it is
+// one that no walk has: what such a page lacks says nothing.
+func cursorOf(a interpose.Answer) string {
+	if a.Request == nil {
+		return `"\u0000 nobody asked"`
+	}
+	return a.Request.Cursor
+}
+
+// mayList tells whether some client could read a list of tools in an answer that
+// is none to any request we know of.
+func mayList(a interpose.Answer) bool {
+	switch {
+	case a.Stray:
+		return false
+	case !a.Exact:
+		return bytes.Contains(bytes.ToLower(a.Raw), []byte("tools")) || bytes.Contains(a.Raw, []byte(`\u`))
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(member(a.Raw, "result")))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return false
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return true
+		}
+		if strings.EqualFold(name.String(), "tools") {
+			return true
+		}
+		if d.SkipValue() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // member is the JSON text of a member of an object that was read strictly.

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -47,7 +48,7 @@ func (Voice) Refused(dst []byte, r interpose.Refusal) []byte {
 	case interpose.HostDenied, interpose.AuditError:
 		message = "aegis guard: request not forwarded"
 	case interpose.CapabilityDenied:
-		if r.Rule == ruleUnpinned {
+		if strings.HasPrefix(r.Rule, driftRules) {
 			message = "aegis guard: tools/call blocked by the lock"
 		}
 	}

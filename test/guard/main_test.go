@@ -168,6 +168,11 @@ func wantBlocked(t testing.TB, frame string, code int, stage, rule string) block
 	return b
 }
 
+func readBlocked(frame string) (b blocked) {
+	_ = json.Unmarshal([]byte(frame), &b) // what is no error of guard has no code
+	return b
+}
+
 // findings are the lines of a --json file.
 func (s *session) findings(name string) (all []finding) {
 	s.t.Helper()
