@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"os/exec"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,17 @@ type confinement struct {
 	enforced func(*confine.Report) error // tells people
 	launch   *confine.Launch
 	report   *confine.Report
-	tail     confine.Tail // of the server's stderr
+
+	mu   sync.Mutex
+	tail confine.Tail // of the server's stderr
+}
+
+// Write implements [io.Writer] for the server's stderr, which may still come
+// while the record is closed.
+func (c *confinement) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tail.Write(b)
 }
 
 // Prepare implements [interpose.Confiner].
@@ -54,17 +65,19 @@ func (c *confinement) ended(exit interpose.Exit, err error) (closing *aar.Confin
 		}
 		return closing, ""
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	end := c.plan.Ended(exit.Code, exit.Number, c.tail.Bytes())
 	closing.Cause = string(end.Cause)
 	return closing, end.Hint
 }
 
 // explainPlan prints what would be granted, and starts nothing.
-func explainPlan(s streams, cmd *cobra.Command, f *relayFlags, argv []string, asJSON bool) error {
+func explainPlan(s streams, cmd *cobra.Command, f *relayFlags, argv []string, files []confine.Protected, asJSON bool) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	plan, err := f.plan(argv)
+	plan, err := f.plan(argv, files)
 	if err != nil {
 		return err
 	}
@@ -80,7 +93,7 @@ func (r *relay) confine(f *confineFlags, plan *confine.Plan) {
 		return f.enforced(rep, r.recordPath, r.notes, "aegis "+r.cfg.Voice.Name())
 	}}
 	r.confined = c
-	r.cfg.Confiner, r.cfg.StderrTap = c, &c.tail
+	r.cfg.Confiner, r.cfg.StderrTap = c, c
 }
 
 // unconfined warns of a server that can do what we can.

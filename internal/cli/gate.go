@@ -163,21 +163,24 @@ func (g *gate) hold(tool string, v *interpose.Verdict) {
 	if g.pins == nil || v.Policy.Status != aar.Allowed {
 		return
 	}
-	capability := ""
+	rule, reason, capability := "", "", ""
 	if !g.pins.gate.HasTool(tool) {
-		v.Rule, v.Reason = lock.RuleOf("tool-added"), "the tool is not in the lock"
+		rule, reason = lock.RuleOf("tool-added"), "the tool is not in the lock"
 		capability = "tool not registered: " + aar.BoundedName(tool)
 	} else if d, drifted := g.pins.gate.Drifted(tool); drifted {
-		v.Rule, v.Reason = d.Rule, "the server lists the tool as another one than the lock: "+d.Message
+		rule, reason = d.Rule, "the server lists the tool as another one than the lock: "+d.Message
 		capability = "tool is not the one in the lock: " + aar.BoundedName(tool)
 	} else {
 		return
 	}
 	if g.watchLock {
-		v.Findings = append(v.Findings, aar.Finding{Rule: v.Rule, Action: string(report.Shadowed)})
-		return
+		v.Findings = append(v.Findings, aar.Finding{Rule: rule, Action: string(report.Shadowed)})
+	} else {
+		v.Capability = capability
 	}
-	v.Capability = capability
+	if v.Capability != "" || v.Rule == "" { // else it says what the policy would have refused
+		v.Rule, v.Reason = rule, reason
+	}
 }
 
 // Unread implements [interpose.Decider]: where a denial counts, what cannot be

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/aegis-aar/aegis/confine"
 	"github.com/aegis-aar/aegis/internal/guard"
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
@@ -31,7 +31,7 @@ type guardFlags struct {
 // Defaults of the guard contract, section 8.
 const (
 	guardMaxFrame    = 8 << 20
-	guardMaxInFlight = 1024
+	guardMaxInFlight = trace.DefaultInFlight
 )
 
 func newGuard(s streams) *cobra.Command {
@@ -61,10 +61,10 @@ error or if nothing could be started; 3 if --strict ended the session.`,
 		Args:        childCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.relay.confine.explain {
-				return guardError(explainPlan(s, cmd, &f.relay, args, false))
+				return guardError(explainPlan(s, cmd, &f.relay, args, f.files(), false))
 			}
 			if err := f.check(cmd); err != nil {
-				return err
+				return guardError(err)
 			}
 			return runGuard(newRelay(s, guard.Voice{}, args), f)
 		},
@@ -94,8 +94,19 @@ func (f *guardFlags) check(cmd *cobra.Command) error {
 	if err := f.posture.check(cmd); err != nil {
 		return err
 	}
-	return f.relay.check(cmd)
+	if err := f.relay.check(cmd); err != nil {
+		return err
+	}
+	return f.outputs.check(f.inputs())
 }
+
+// inputs are the files that are read, or appended to; a Path may be empty.
+func (f *guardFlags) inputs() []confine.Protected {
+	return append(f.relay.files(), f.posture.lists.files()...)
+}
+
+// files are the inputs and the outputs.
+func (f *guardFlags) files() []confine.Protected { return append(f.inputs(), f.outputs.files()...) }
 
 // guardError makes what goes wrong before the session the fatal error that it is.
 func guardError(err error) error {
@@ -121,7 +132,7 @@ func runGuard(r *relay, f guardFlags) error {
 		return guardError(err)
 	}
 	defer stop()
-	plan, err := f.relay.plan(r.cfg.Argv)
+	plan, err := f.relay.plan(r.cfg.Argv, f.files())
 	if err != nil {
 		return guardError(err)
 	}
@@ -138,6 +149,7 @@ func runGuard(r *relay, f guardFlags) error {
 	if err != nil {
 		return guardError(err)
 	}
+	out.failure = notStarted
 	g := guard.New(catalog, posture, r.surface(), out.sinks)
 	defer out.close(g)
 	r.cfg.Inspector = g
@@ -158,6 +170,9 @@ func runGuard(r *relay, f guardFlags) error {
 		r.banner(posture, f.outputs.record)
 	}
 	exit, err := r.run()
+	if !errors.Is(err, interpose.ErrStart) {
+		out.failure = ""
+	}
 	if abort, ok := errors.AsType[*interpose.StrictAbort](err); ok {
 		r.note("%v", abort)
 		out.failure = abort.Error()
@@ -206,12 +221,12 @@ type guardOutputs struct {
 	failure   string       // why the session did not go to its end
 }
 
-// open creates the files. subject is the file that findings without one of
+// notStarted is the failure of a run whose server was never started.
+const notStarted = "the server was not started"
+
+// open creates the files, or none of them. subject is the file that findings without one of
 // their own are about.
 func (f *outputFlags) open(r *relay, subject string) (*guardOutputs, error) {
-	if f.record != "" && (f.record == f.json || f.record == f.sarif) {
-		return nil, fmt.Errorf("%s cannot hold two outputs", f.record)
-	}
 	sinks, err := report.Open(report.Options{
 		JSON: f.json, SARIF: f.sarif, Subject: subject,
 		Version: versionString(), Rules: slices.Concat(guard.ResultRules(), report.PolicyRules(), driftRules()),
@@ -225,6 +240,7 @@ func (f *outputFlags) open(r *relay, subject string) (*guardOutputs, error) {
 		return out, nil
 	}
 	if out.recording, err = report.CreatePrivate(f.record); err != nil {
+		_ = sinks.Close(report.Summary{Failure: notStarted})
 		return nil, err
 	}
 	r.cfg.Tracer = guard.NewRecording(trace.NewWriter(out.recording), func(err error) { r.note("the recording ends here: %v", err) })

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/aegis-aar/aegis/confine"
 	"github.com/aegis-aar/aegis/inspect"
 	"github.com/aegis-aar/aegis/internal/guard"
 )
@@ -98,6 +100,15 @@ func (f *catalogFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.phrases, "inject-phrases", "", "add the phrases in `FILE`, a phrase a line")
 }
 
+// files are the lists; a Path may be empty.
+func (f *catalogFlags) files() []confine.Protected {
+	return []confine.Protected{
+		{What: "the list of --exfil-denylist", Path: f.denylist},
+		{What: "the list of --inject-phrases", Path: f.phrases},
+		{What: "the list of --block-inject-phrase-only", Path: f.blockPhrases},
+	}
+}
+
 // open reads the lists and makes the catalog.
 func (f catalogFlags) open() (*inspect.Catalog, error) {
 	var o inspect.Options
@@ -129,4 +140,34 @@ func (f *outputFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.json, "json", "", "write findings to `FILE`, a JSON object a line")
 	cmd.Flags().StringVar(&f.sarif, "sarif", "", "write findings to `FILE` as SARIF 2.1.0")
 	cmd.Flags().StringVar(&f.record, "record", "", "write every frame as it came, secrets included, to `FILE` (0600) for `aegis inspect`")
+}
+
+// files are those that are written; a Path may be empty. What is no regular file,
+// a pipe or a device, is not kept: it holds nothing.
+func (f *outputFlags) files() []confine.Protected {
+	files := []confine.Protected{
+		{What: "the file of --json", Path: f.json},
+		{What: "the file of --sarif", Path: f.sarif},
+		{What: "the recording", Path: f.record, Secret: true},
+	}
+	for i := range files {
+		if info, err := os.Stat(files[i].Path); err == nil && !info.Mode().IsRegular() {
+			files[i].Path = ""
+		}
+	}
+	return files
+}
+
+// check finds outputs that would overwrite one another or an input.
+func (f *outputFlags) check(inputs []confine.Protected) error {
+	taken := inputs
+	for _, out := range f.files() {
+		for _, other := range taken {
+			if out.Path != "" && other.Path != "" && samePath(out.Path, other.Path) {
+				return fmt.Errorf("%s is %s; give %s a name of its own", out.Path, other.What, out.What)
+			}
+		}
+		taken = append(taken, out)
+	}
+	return nil
 }

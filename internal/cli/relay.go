@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,19 +44,20 @@ func (f *relayFlags) check(cmd *cobra.Command) error {
 	return f.confine.check(cmd)
 }
 
-// plan is what the server will be granted, nil where it is not confined.
-func (f *relayFlags) plan(argv []string) (*confine.Plan, error) {
-	var ours []confine.Protected
-	for _, file := range []confine.Protected{
+// files are those of ours that a server must not change; a Path may be empty.
+func (f *relayFlags) files() []confine.Protected {
+	return []confine.Protected{
 		{What: "the policy file", Path: f.gate.policy},
 		{What: "the lock", Path: f.gate.lock},
 		{What: "the record", Path: f.record.audit},
 		{What: "the signing key", Path: f.record.key, Secret: true},
-	} {
-		if file.Path != "" {
-			ours = append(ours, file)
-		}
 	}
+}
+
+// plan is what the server will be granted, nil where it is not confined. None
+// of it may expose a file of ours.
+func (f *relayFlags) plan(argv []string, files []confine.Protected) (*confine.Plan, error) {
+	ours := slices.DeleteFunc(files, func(file confine.Protected) bool { return file.Path == "" })
 	return f.confine.plan(argv, ours...)
 }
 

@@ -33,7 +33,7 @@ started.`,
 		Args: childCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.confine.explain {
-				return explainPlan(s, cmd, &f, args, asJSON)
+				return explainPlan(s, cmd, &f, args, f.files(), asJSON)
 			}
 			switch {
 			case asJSON:
@@ -64,7 +64,7 @@ func runWrap(r *relay, f relayFlags) error {
 		return err
 	}
 	defer stop()
-	plan, err := f.plan(r.cfg.Argv)
+	plan, err := f.plan(r.cfg.Argv, f.files())
 	if err != nil {
 		return err
 	}

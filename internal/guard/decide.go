@@ -2,11 +2,14 @@ package guard
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/aegis-aar/aegis/aar"
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/internal/trace"
 	"github.com/aegis-aar/aegis/internal/wire"
+	"github.com/aegis-aar/aegis/lock"
 )
 
 // Decider tells what another one finds, and contains its faults.
@@ -31,7 +34,7 @@ func (d decider) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict
 			}
 			d.g.sinks.Report(report.Finding{
 				Kind: "policy-finding", RuleID: ruleFrameError, Severity: report.Low, Tier: "note", Action: report.Blocked,
-				Direction: "c2s", Message: errDecision.Error(),
+				Direction: string(trace.Client), Message: errDecision.Error(),
 			})
 		}
 	}()
@@ -46,26 +49,35 @@ func (d decider) Decide(calls []interpose.ToolCall, verdicts []interpose.Verdict
 
 // tell reports what was found in a call.
 func (d decider) tell(c *interpose.ToolCall, v *interpose.Verdict) {
-	f := report.Finding{
-		Kind: "policy-finding", Severity: report.High, Tier: "block", Direction: "c2s",
-		RPCID: rpcID(c.ID), Tool: c.Tool, RuleID: v.Rule, Message: v.Reason,
-	}
-	switch {
-	case v.Policy.Status != aar.Allowed:
-		f.Action = report.Blocked
-		d.g.sinks.Report(f)
-	case v.Capability != "":
-		f.Kind, f.Action, f.DriftClass, f.Target = "drift", report.Blocked, "tool-added", "tools/"+c.Tool
-		d.g.sinks.Report(f)
+	if v.Policy.Status != aar.Allowed || v.Capability != "" {
+		d.g.sinks.Report(callFinding(c, v.Rule, report.Blocked, v.Reason))
 	}
 	for _, found := range v.Findings {
-		f.Action = report.Action(found.Action)
-		f.RuleID, f.Message = found.Rule, v.Reason
-		if f.Action == report.Passed {
-			f.Severity, f.Tier, f.Message = report.Low, "note", "passed unjudged"
+		message := "would refuse the call if it were not only watched"
+		switch action := report.Action(found.Action); {
+		case action == report.Passed:
+			message = "passed unjudged"
+		case found.Rule == v.Rule:
+			message = v.Reason
 		}
-		d.g.sinks.Report(f)
+		d.g.sinks.Report(callFinding(c, found.Rule, report.Action(found.Action), message))
 	}
+}
+
+// callFinding is what a rule found in a call, as the outputs tell it.
+func callFinding(c *interpose.ToolCall, rule string, action report.Action, message string) report.Finding {
+	f := report.Finding{
+		Kind: "policy-finding", RuleID: rule, Severity: report.High, Tier: "block", Action: action,
+		Direction: string(trace.Client), RPCID: rpcID(c.ID), Tool: c.Tool, Message: message,
+	}
+	switch class, drift := strings.CutPrefix(rule, driftRules); {
+	case drift:
+		f.DriftClass = strings.ToLower(class)
+		f.Kind, f.Severity, f.Target = "drift", lock.SeverityOf(f.DriftClass), "tools/"+c.Tool
+	case action == report.Passed:
+		f.Severity, f.Tier = report.Low, "note"
+	}
+	return f
 }
 
 // Unread implements [interpose.Decider].
@@ -73,7 +85,7 @@ func (d decider) Unread(m wire.Message, reason string) bool {
 	refuse := d.next.Unread(m, reason)
 	f := report.Finding{
 		Kind: "policy-finding", RuleID: "POL-ARG-AMBIGUOUS", Severity: report.High, Tier: "block", Action: report.Shadowed,
-		Direction: "c2s", Message: reason,
+		Direction: string(trace.Client), Message: reason,
 	}
 	if refuse {
 		f.Action = report.Blocked

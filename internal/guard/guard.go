@@ -8,6 +8,8 @@ import (
 	"github.com/aegis-aar/aegis/inspect"
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/internal/trace"
+	"github.com/aegis-aar/aegis/internal/wire"
 )
 
 // The rules of what is no result.
@@ -56,18 +58,13 @@ func (g *Guard) Inspect(a interpose.Answer) (r interpose.Ruling) {
 			return r
 		}
 		return g.result(a)
-	case a.Request == nil || a.Request.Method == methodCall:
+	case a.Request == nil || a.Request.Method == wire.MethodCall:
 		return g.result(a)
-	case a.Request.Method == methodList && g.surface != nil:
+	case a.Request.Method == wire.MethodList && g.surface != nil:
 		return g.page(a)
 	}
 	return interpose.Ruling{}
 }
-
-const (
-	methodCall = "tools/call"
-	methodList = "tools/list"
-)
 
 // result inspects what answers a tools/call, or may.
 func (g *Guard) result(a interpose.Answer) interpose.Ruling {
@@ -118,7 +115,7 @@ const blockedResult = "aegis guard: tools/call result blocked by inspection"
 func (g *Guard) fault(a interpose.Answer, what string) interpose.Ruling {
 	f := report.Finding{
 		RuleID: ruleFrameError, Severity: report.Low, Tier: "note", Action: report.Passed,
-		Direction: "s2c", RPCID: rpcID(a.ID), Message: what + "; the frame was not inspected",
+		Direction: string(trace.Server), RPCID: rpcID(a.ID), Message: what + "; the frame was not inspected",
 	}
 	if a.Request != nil {
 		f.Tool = a.Request.Tool
@@ -132,12 +129,8 @@ func (g *Guard) fault(a interpose.Answer, what string) interpose.Ruling {
 
 // OverCap implements [interpose.Inspector].
 func (g *Guard) OverCap(from interpose.Side) {
-	direction := "s2c"
-	if from == interpose.Client {
-		direction = "c2s"
-	}
 	g.sinks.Report(report.Finding{
 		RuleID: ruleFrameError, Severity: report.Low, Tier: "note", Action: report.Passed,
-		Direction: direction, Message: "a frame over the cap passed unread",
+		Direction: string(direction(from)), Message: "a frame over the cap passed unread",
 	})
 }

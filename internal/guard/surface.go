@@ -10,6 +10,7 @@ import (
 	"github.com/aegis-aar/aegis/inspect"
 	"github.com/aegis-aar/aegis/internal/interpose"
 	"github.com/aegis-aar/aegis/internal/report"
+	"github.com/aegis-aar/aegis/internal/trace"
 )
 
 // Surface is the lock in force.
@@ -58,7 +59,7 @@ func (g *Guard) page(a interpose.Answer) interpose.Ruling {
 	for _, d := range drifts {
 		g.sinks.Report(report.Finding{
 			Kind: "drift", RuleID: d.Rule, Severity: d.Severity, Tier: "block", Action: action,
-			Direction: "s2c", RPCID: rpcID(a.ID), Message: d.Message, DriftClass: d.Class, Target: d.Target,
+			Direction: string(trace.Server), RPCID: rpcID(a.ID), Message: d.Message, DriftClass: d.Class, Target: d.Target,
 		})
 		r.Findings = append(r.Findings, aar.Finding{Rule: d.Rule, Action: string(action)})
 	}

@@ -66,20 +66,21 @@ func (s *Session) openUnread(m wire.Message) {
 	}
 	r := &openRequest{id: m.ID.Clone()}
 	if m.MayCall {
-		r.asked.Method = methodCall
+		r.asked.Method = wire.MethodCall
 	}
 	s.makeRoom(1)
 	s.open(r)
 }
 
-// open notes a request that is on its way to the server.
+// open notes a request that is on its way to the server, or whose answer is
+// withheld by an abort.
 func (s *Session) open(c *openRequest) {
 	old, closed := s.ledger.add(c)
 	if old != nil {
 		s.end(old, hostDenied(old.known, "session abandoned"))
 	}
 	if closed {
-		s.abandon([]*openRequest{c}, byError)
+		s.abandon([]*openRequest{c}, byAbort) // what was not forwarded has its own reason
 	}
 }
 

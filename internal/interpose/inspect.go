@@ -48,17 +48,11 @@ func (r Request) or(other Request) Request {
 			r.Tool = ""
 		}
 		return r
-	case other.Method == methodCall, other.Method == methodList && r.Method != methodCall:
+	case other.Method == wire.MethodCall, other.Method == wire.MethodList && r.Method != wire.MethodCall:
 		return other
 	}
 	return r
 }
-
-// The methods whose answers an Inspector may want to know of.
-const (
-	methodCall = "tools/call"
-	methodList = "tools/list"
-)
 
 // Answer is a message, or text, of the server that the client may take for the
 // answer to a request.
@@ -123,9 +117,7 @@ func (s *Session) inspected(f wire.Frame, whole bool) bool {
 		return true
 	}
 	for _, c := range settled {
-		if _, closed := s.ledger.add(c.request); closed {
-			s.abandon([]*openRequest{c.request}, byAbort)
-		}
+		s.open(c.request)
 	}
 	return false
 }

@@ -127,16 +127,19 @@ func (l *ledger) drop(c *openRequest) {
 	}
 }
 
-// forget closes the requests with these ids, which are answered without the
-// server. It tells, and does nothing, if the ledger is closed.
-func (l *ledger) forget(elements []wire.Element) (closed bool) {
+// forget closes the requests of a frame, which are answered without the server:
+// the calls that have begun, and what else has an id of these. It tells, and does
+// nothing, if the ledger is closed.
+func (l *ledger) forget(begun []*openRequest, elements []wire.Element) (closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return true
 	}
 	for i := range elements {
-		if c := l.open[string(elements[i].ID.Raw)]; c != nil {
+		c := l.open[string(elements[i].ID.Raw)]
+		// A call behind this frame may have its id, and has its own outcome to come.
+		if c != nil && (c.call == nil || slices.Contains(begun, c)) {
 			l.remove(c)
 		}
 	}

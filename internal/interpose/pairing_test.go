@@ -14,6 +14,21 @@ import (
 
 var longID = `"` + strings.Repeat("i", 10_000) + `"`
 
+// A frame that is not forwarded takes its own requests along, and not a later
+// call with the id of one of them.
+func TestForgetLeavesALaterCallWithTheSameID(t *testing.T) {
+	t.Parallel()
+	id := wire.ID{Raw: []byte("1")}
+	first, second := &openRequest{id: id, call: unrecorded{}}, &openRequest{id: id, call: unrecorded{}}
+	l := newLedger(4)
+	l.add(first)
+	l.add(second)
+	l.forget([]*openRequest{first}, []wire.Element{{ID: id}})
+	if got := l.take(id); got != second {
+		t.Errorf("the answer finds %v, not the later call", got)
+	}
+}
+
 // Ids of every kind are kept as the bytes that were sent, all open at once.
 func TestEveryAnswerReachesItsCall(t *testing.T) {
 	ids := []string{

@@ -117,7 +117,7 @@ func (s *Session) refuseFrame(m wire.Message, digest aar.RequestDigest, reason s
 // undelivered refuses a frame whose requests are open. What the end of the
 // session has answered already is not answered twice.
 func (s *Session) undelivered(begun []*openRequest, elements []wire.Element, batch bool, code Code, err error) {
-	if s.cfg.Inspector != nil && s.ledger.forget(elements) {
+	if s.cfg.Inspector != nil && s.ledger.forget(begun, elements) {
 		return
 	}
 	s.refuseUndelivered(begun, elements, batch, code, err)

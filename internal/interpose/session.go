@@ -37,7 +37,8 @@ type Config struct {
 	Argv   []string  // the child's command, passed on as it is
 	// Confiner contains the child; nil lets it do what we may.
 	Confiner Confiner
-	// StderrTap gets the child's stderr too; may be nil.
+	// StderrTap gets the child's stderr too, perhaps still when Run has returned.
+	// May be nil.
 	StderrTap io.Writer
 	// Signals ends the session, as if the terminal had been closed. May be nil.
 	Signals <-chan os.Signal

@@ -60,7 +60,7 @@ type WrapVoice struct{}
 func (WrapVoice) Name() string { return "wrap" }
 
 // Refused implements [Voice]. The id is echoed as the bytes that were sent,
-// null if there was none. Rule is shown where the argument policy decided.
+// null if there was none. Rule is shown where the argument policy or the lock decided.
 func (WrapVoice) Refused(dst []byte, r Refusal) []byte {
 	dst = append(dst, `{"error":{"code":-32042,"data":{"aegis":{"code":"`...)
 	dst = append(dst, r.Code...)

@@ -12,10 +12,11 @@ package trace
 // Direction says who sent a frame.
 type Direction string
 
+// The directions.
 const (
 	Client  Direction = "c2s" // client to server
 	Server  Direction = "s2c" // server to client
-	Unknown Direction = ""    // a bare frame; [Pairing] infers it
+	Unknown Direction = ""    // a bare frame; [Session] infers it
 )
 
 // MaxLine bounds a line in bytes, its end excepted.

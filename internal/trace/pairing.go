@@ -6,45 +6,45 @@ import (
 	"github.com/aegis-aar/aegis/internal/wire"
 )
 
-// DefaultInFlight is how many open requests a [Pairing] keeps by default.
+// DefaultInFlight is how many open requests guard and inspect keep by default.
 const DefaultInFlight = 1024
 
-// Request is an open request.
-type Request struct {
+// request is an open request.
+type request struct {
 	ID   wire.ID
 	Call bool   // a tools/call
 	Tool string // of a call; empty when calls of two tools share the id
 }
 
-// Pairing pairs answers with requests, as a session comes by: first by the exact
+// pairing pairs answers with requests, as a session comes by: first by the exact
 // text of the id, else by an equal JSON value if exactly one open id has it. A
-// number and a string never match. Guard and inspect use it alike.
+// number and a string never match. The ledger of package interpose pairs alike.
 //
 // It is bounded: the request that is open longest makes room. It is used by one
 // goroutine.
-type Pairing struct {
+type pairing struct {
 	max   int
 	open  map[string]*list.Element // by the exact text
 	same  map[string][]string      // the exact texts that are open, by the id's key
-	order *list.List               // of *Request, the oldest first
+	order *list.List               // of *request, the oldest first
 }
 
-// NewPairing keeps at most max open requests.
-func NewPairing(max int) *Pairing {
-	return &Pairing{max: max, open: map[string]*list.Element{}, same: map[string][]string{}, order: list.New()}
+// newPairing keeps at most max open requests.
+func newPairing(max int) *pairing {
+	return &pairing{max: max, open: map[string]*list.Element{}, same: map[string][]string{}, order: list.New()}
 }
 
-// Sent opens a request. Where its id is open already no answer can be told
+// sent opens a request. Where its id is open already no answer can be told
 // apart: the id then stands for a call if one of the two is a call, and for no
 // tool if they are not of the same.
-func (p *Pairing) Sent(r Request) {
+func (p *pairing) sent(r request) {
 	if !r.ID.Present() || p.max <= 0 {
 		return
 	}
 	r.ID = r.ID.Clone()
 	text := string(r.ID.Raw)
 	if e := p.open[text]; e != nil {
-		old := e.Value.(*Request)
+		old := e.Value.(*request)
 		switch {
 		case !r.Call:
 			r.Call, r.Tool = old.Call, old.Tool
@@ -61,20 +61,20 @@ func (p *Pairing) Sent(r Request) {
 	p.same[key] = append(p.same[key], text)
 }
 
-// Answered closes the request that an answer with this id is for. known is false
+// answered closes the request that an answer with this id is for. known is false
 // if there is none: the id is unknown, was answered before, or was evicted.
-func (p *Pairing) Answered(id wire.ID) (r Request, known bool) {
+func (p *pairing) answered(id wire.ID) (r request, known bool) {
 	e := p.find(id)
 	if e == nil {
-		return Request{}, false
+		return request{}, false
 	}
 	p.remove(e)
-	return *e.Value.(*Request), true
+	return *e.Value.(*request), true
 }
 
-func (p *Pairing) has(id wire.ID) bool { return p.find(id) != nil }
+func (p *pairing) has(id wire.ID) bool { return p.find(id) != nil }
 
-func (p *Pairing) find(id wire.ID) *list.Element {
+func (p *pairing) find(id wire.ID) *list.Element {
 	if e := p.open[string(id.Raw)]; e != nil {
 		return e
 	}
@@ -84,17 +84,8 @@ func (p *Pairing) find(id wire.ID) *list.Element {
 	return nil
 }
 
-// Open are the open requests, the oldest first.
-func (p *Pairing) Open() []Request {
-	out := make([]Request, 0, p.order.Len())
-	for e := p.order.Front(); e != nil; e = e.Next() {
-		out = append(out, *e.Value.(*Request))
-	}
-	return out
-}
-
-func (p *Pairing) remove(e *list.Element) {
-	r := p.order.Remove(e).(*Request)
+func (p *pairing) remove(e *list.Element) {
+	r := p.order.Remove(e).(*request)
 	text, key := string(r.ID.Raw), r.ID.Key()
 	delete(p.open, text)
 	left := p.same[key][:0]

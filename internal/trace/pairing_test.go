@@ -30,19 +30,19 @@ func TestPairing(t *testing.T) {
 		"two tools under one id":              `+1 a; +1 b; 1=; 1=unknown`,
 		"the same tool twice":                 `+1 a; +1 a; 1=a`,
 	} {
-		p := NewPairing(3)
+		p := newPairing(3)
 		for step := range strings.SplitSeq(steps, "; ") {
 			if open, ok := strings.CutPrefix(step, "+"); ok {
 				text, tool, _ := strings.Cut(open, " ")
-				r := Request{ID: id(text), Call: tool != "-"}
+				r := request{ID: id(text), Call: tool != "-"}
 				if r.Call {
 					r.Tool = tool
 				}
-				p.Sent(r)
+				p.sent(r)
 				continue
 			}
 			text, want, _ := strings.Cut(step, "=")
-			r, known := p.Answered(id(text))
+			r, known := p.answered(id(text))
 			got := r.Tool
 			switch {
 			case !known:
@@ -54,7 +54,7 @@ func TestPairing(t *testing.T) {
 				t.Errorf("%s: %s is %q", name, step, got)
 			}
 		}
-		if n := len(p.open); n != p.order.Len() || n != len(p.Open()) {
+		if n := len(p.open); n != p.order.Len() {
 			t.Errorf("%s: %d open, %d in order", name, n, p.order.Len())
 		}
 	}
@@ -62,15 +62,15 @@ func TestPairing(t *testing.T) {
 
 func TestPairingIsBounded(t *testing.T) {
 	t.Parallel()
-	p := NewPairing(10)
+	p := newPairing(10)
 	for i := range 1000 {
-		p.Sent(Request{ID: id(fmt.Sprintf("1.%s", strings.Repeat("0", i+1))), Call: true})
+		p.sent(request{ID: id(fmt.Sprintf("1.%s", strings.Repeat("0", i+1))), Call: true})
 	}
 	if len(p.open) != 10 || p.order.Len() != 10 || len(p.same) != 1 || len(p.same[id("1").Key()]) != 10 {
 		t.Errorf("%d open, %d in order, %d values", len(p.open), p.order.Len(), len(p.same))
 	}
-	for _, r := range p.Open() {
-		p.Answered(r.ID)
+	for e := p.order.Front(); e != nil; e = p.order.Front() {
+		p.answered(e.Value.(*request).ID)
 	}
 	if len(p.open)+p.order.Len()+len(p.same) != 0 {
 		t.Errorf("%d open, %d in order, %d values", len(p.open), p.order.Len(), len(p.same))

@@ -7,13 +7,13 @@ import "github.com/aegis-aar/aegis/internal/wire"
 // fed what was classified, in the order in which it was seen; a frame over the
 // cap, which nobody held, has no part in it. It is used by one goroutine.
 type Session struct {
-	client *Pairing // what the client asked the server
-	server *Pairing // what the server asked the client; for bare frames only
+	client *pairing // what the client asked the server
+	server *pairing // what the server asked the client; for bare frames only
 }
 
 // NewSession keeps at most inFlight open requests of the client.
 func NewSession(inFlight int) *Session {
-	return &Session{client: NewPairing(inFlight), server: NewPairing(DefaultInFlight)}
+	return &Session{client: newPairing(inFlight), server: newPairing(DefaultInFlight)}
 }
 
 // Answer is a part of a server's frame that is to be inspected.
@@ -27,7 +27,6 @@ type Answer struct {
 	// Exact, which may be no JSON at all.
 	Body  []byte
 	Exact bool
-	Index int // of the element in a batch
 }
 
 // Client notes the requests in a frame of the client. One that is not Exact
@@ -35,16 +34,16 @@ type Answer struct {
 func (s *Session) Client(m wire.Message) {
 	if m.Class != wire.Exact {
 		if m.MayCall || m.Kind == wire.Request {
-			s.client.Sent(Request{ID: m.ID, Call: m.MayCall})
+			s.client.sent(request{ID: m.ID, Call: m.MayCall})
 		}
 		return
 	}
 	for _, e := range m.Elements {
 		switch e.Kind {
 		case wire.Request:
-			s.client.Sent(Request{ID: e.ID, Call: e.IsCall, Tool: e.Tool})
+			s.client.sent(request{ID: e.ID, Call: e.IsCall, Tool: e.Tool})
 		case wire.Response:
-			s.server.Answered(e.ID)
+			s.server.answered(e.ID)
 		}
 	}
 }
@@ -55,20 +54,20 @@ func (s *Session) Client(m wire.Message) {
 // inspected as a whole, unless its one readable id is that of another request.
 func (s *Session) Server(m wire.Message, body []byte) []Answer {
 	if m.Class != wire.Exact {
-		r, known := s.client.Answered(m.ID)
+		r, known := s.client.answered(m.ID)
 		if known && !r.Call {
 			return nil
 		}
 		return []Answer{{Tool: r.Tool, ID: m.ID, Body: body}}
 	}
 	var answers []Answer
-	for i, e := range m.Elements {
+	for _, e := range m.Elements {
 		switch e.Kind {
 		case wire.Request:
-			s.server.Sent(Request{ID: e.ID})
+			s.server.sent(request{ID: e.ID})
 		case wire.Response:
-			if r, known := s.client.Answered(e.ID); !known || r.Call {
-				answers = append(answers, Answer{Tool: r.Tool, ID: e.ID, Body: e.Raw, Exact: true, Index: i})
+			if r, known := s.client.answered(e.ID); !known || r.Call {
+				answers = append(answers, Answer{Tool: r.Tool, ID: e.ID, Body: e.Raw, Exact: true})
 			}
 		}
 	}

@@ -73,10 +73,10 @@ func (f *callFinder) digit(c byte) {
 // starts it anew, so there is nothing to go back to.
 func (f *callFinder) match(r rune) {
 	switch r {
-	case rune(methodCall[f.matched]):
+	case rune(MethodCall[f.matched]):
 		f.matched++
-		f.found = f.matched == len(methodCall)
-	case rune(methodCall[0]):
+		f.found = f.matched == len(MethodCall)
+	case rune(MethodCall[0]):
 		f.matched = 1
 	default:
 		f.matched = 0

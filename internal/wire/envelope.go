@@ -65,7 +65,7 @@ func (e *Element) setParams(params params) fault {
 		return params.fault
 	}
 	switch e.Method {
-	case methodCall:
+	case MethodCall:
 		if !params.hasTool {
 			return faultToolName
 		}
@@ -73,7 +73,7 @@ func (e *Element) setParams(params params) fault {
 			return faultNUL
 		}
 		e.IsCall, e.Tool, e.Arguments = true, params.tool, params.arguments
-	case methodList:
+	case MethodList:
 		e.Cursor = params.cursor
 	case methodCancelled:
 		if params.disguisedCancel {
@@ -92,8 +92,8 @@ func (p *parser) method() (string, fault) {
 		return "", f
 	case kind != '"':
 		return "", faultMethod
-	case string(v) == `"`+methodCall+`"`:
-		return methodCall, "" // saves the allocation
+	case string(v) == `"`+MethodCall+`"`:
+		return MethodCall, "" // saves the allocation
 	}
 	method := string(p.unquote(v))
 	if strings.IndexByte(method, 0) >= 0 {

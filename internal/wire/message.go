@@ -59,10 +59,10 @@ func (k Kind) String() string {
 	}
 }
 
-// Methods of MCP that the classifier looks into.
+// The methods of MCP that the classifier looks into.
 const (
-	methodCall      = "tools/call"
-	methodList      = "tools/list"
+	MethodCall      = "tools/call"
+	MethodList      = "tools/list"
 	methodCancelled = "notifications/cancelled"
 )
 

@@ -97,7 +97,7 @@ func exactNames(text []byte) (view, bool) {
 	}
 	v := view{id: idView(string(m["id"]))}
 	json.Unmarshal(m["method"], &v.method)
-	if v.method == methodCall {
+	if v.method == MethodCall {
 		var params map[string]json.RawMessage
 		json.Unmarshal(m["params"], &params)
 		json.Unmarshal(params["name"], &v.tool)
@@ -118,7 +118,7 @@ func foldedNames(text []byte) (view, bool) {
 		return view{}, false
 	}
 	v := view{method: m.Method, id: idView(string(m.ID))}
-	if v.method == methodCall {
+	if v.method == MethodCall {
 		var params struct {
 			Name string `json:"name"`
 		}
