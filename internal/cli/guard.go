@@ -23,6 +23,7 @@ type guardFlags struct {
 	posture postureFlags
 	outputs outputFlags
 
+	maxInFlight            int
 	strict, strictFrameCap bool
 	quiet, noBanner        bool
 	degraded               bool
@@ -54,7 +55,8 @@ SIGUSR1 reads the policy again; a file that does not load changes nothing.
 When the server ends, every request it left open is answered with error -32002.
 
 Exit: what COMMAND exits with; 128 + n if signal n ended it or aegis; 2 for a usage
-error or if nothing could be started; 3 if --strict ended the session.`,
+error, if nothing could be started or if the relay failed; 3 if --strict or
+--strict-frame-cap ended the session.`,
 		Example: `  aegis guard -- npx -y @modelcontextprotocol/server-memory
   aegis guard --sarif findings.sarif --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /srv/files`,
 		Annotations: map[string]string{usageExit: "2"},
@@ -70,11 +72,11 @@ error or if nothing could be started; 3 if --strict ended the session.`,
 		},
 	}
 	f.relay.register(cmd)
-	cmd.Flags().IntVar(&f.relay.maxFrame, "max-frame-bytes", guardMaxFrame, "pass server frames longer than this many `BYTES` unread")
-	cmd.Flags().IntVar(&f.relay.maxInFlight, "max-inflight", guardMaxInFlight, "keep account of the last `N` requests")
+	cmd.Flags().IntVar(&f.relay.maxFrame, "max-frame-bytes", guardMaxFrame, "pass server frames longer than this many `BYTES` unread; refuse such client frames where a policy, a lock or a record is armed")
+	cmd.Flags().IntVar(&f.maxInFlight, "max-inflight", guardMaxInFlight, "keep account of the last `N` requests")
 	f.posture.register(cmd)
 	f.outputs.register(cmd)
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "end the session with 3 when an inspection or a policy evaluation itself fails")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "end the session with 3 when an inspection, a policy evaluation or the list gate itself fails")
 	cmd.Flags().BoolVar(&f.strictFrameCap, "strict-frame-cap", false, "end the session with 3 at a server frame over --max-frame-bytes")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "say nothing at the start")
 	cmd.Flags().BoolVar(&f.noBanner, "no-banner", false, "the same as --quiet")
@@ -90,6 +92,8 @@ func (f *guardFlags) check(cmd *cobra.Command) error {
 		return usagef("--audit requires --signing-key <PATH>; generate one with `aegis keygen --out <PATH>`")
 	case f.relay.record.audit == "" && f.relay.record.key != "":
 		return usagef("--signing-key only applies with --audit <PATH>")
+	case f.maxInFlight < 1:
+		return usagef("--max-inflight needs a number of at least 1")
 	}
 	if err := f.posture.check(cmd); err != nil {
 		return err
@@ -125,7 +129,7 @@ func guardError(err error) error {
 func runGuard(r *relay, f guardFlags) error {
 	defer r.end()
 	posture := f.posture.posture()
-	r.cfg.MaxFrame, r.cfg.MaxInFlight = f.relay.maxFrame, f.relay.maxInFlight
+	r.cfg.MaxFrame, r.cfg.MaxInFlight = f.relay.maxFrame, f.maxInFlight
 	r.cfg.Strict, r.cfg.StrictFrameCap = f.strict, f.strictFrameCap
 	stop, err := r.arm(f.relay.gate)
 	if err != nil {
@@ -170,12 +174,9 @@ func runGuard(r *relay, f guardFlags) error {
 		r.banner(posture, f.outputs.record)
 	}
 	exit, err := r.run()
-	if !errors.Is(err, interpose.ErrStart) {
-		out.failure = ""
-	}
+	out.failure = failureOf(err)
 	if abort, ok := errors.AsType[*interpose.StrictAbort](err); ok {
 		r.note("%v", abort)
-		out.failure = abort.Error()
 		return &exitError{code: 3}
 	}
 	return r.exitOf(exit, err, 2)
@@ -223,6 +224,18 @@ type guardOutputs struct {
 
 // notStarted is the failure of a run whose server was never started.
 const notStarted = "the server was not started"
+
+// failureOf is why a session did not go to its end, empty where it did: a signal
+// is how many clients end one.
+func failureOf(err error) string {
+	if errors.Is(err, interpose.ErrStart) {
+		return notStarted
+	}
+	if _, signalled := errors.AsType[*interpose.SignalError](err); err == nil || signalled {
+		return ""
+	}
+	return err.Error()
+}
 
 // open creates the files, or none of them. subject is the file that findings without one of
 // their own are about.

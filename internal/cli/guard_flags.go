@@ -36,7 +36,7 @@ func (f *postureFlags) register(cmd *cobra.Command) {
 	for _, c := range append(slices.Clone(guard.Categories), guard.Deterministic) {
 		what := "only watch " + string(c)
 		if c == guard.Deterministic {
-			what = "only watch all of these"
+			what = "only watch every category that blocks by default"
 		}
 		f.watch = append(f.watch, fs.Bool("no-block-"+string(c), false, what))
 	}

@@ -189,7 +189,7 @@ func (r *inspection) entry(e trace.Entry) {
 		r.frames++
 		r.finding(e.Line, report.Finding{
 			RuleID: inspect.RuleFrameError, Severity: report.Low, Tier: "note", Action: report.Passed, Direction: string(e.Direction),
-			Message: "a frame over the cap passed unread",
+			Message: "a frame over the cap was not inspected",
 		})
 		return
 	case frame.Blank():

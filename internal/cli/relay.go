@@ -17,11 +17,10 @@ import (
 
 // relayFlags are what wrap and guard have in common.
 type relayFlags struct {
-	record      recordFlags
-	gate        gateFlags
-	confine     confineFlags
-	maxFrame    int
-	maxInFlight int
+	record   recordFlags
+	gate     gateFlags
+	confine  confineFlags
+	maxFrame int
 }
 
 func (f *relayFlags) register(cmd *cobra.Command) {
@@ -32,11 +31,8 @@ func (f *relayFlags) register(cmd *cobra.Command) {
 
 // check finds what is wrong with the flags before anything is done.
 func (f *relayFlags) check(cmd *cobra.Command) error {
-	switch {
-	case f.maxFrame < 1:
+	if f.maxFrame < 1 {
 		return usagef("--max-frame-bytes needs a size of at least 1")
-	case f.maxInFlight < 1:
-		return usagef("--max-inflight needs a number of at least 1")
 	}
 	if err := f.gate.check(cmd); err != nil {
 		return err

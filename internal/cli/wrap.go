@@ -19,15 +19,16 @@ intent in the record, durable before the server sees the call, and an outcome.
 COMMAND and its arguments are passed on as they are; no shell is involved.
 Verify the record with: aegis verify --key PUBLIC_KEY PATH
 
-Without --policy a client frame over --max-frame-bytes and a call that cannot be
-put on record are refused, and nothing else. With --policy every tools/call is
-decided first: a refused one never reaches the server and is answered with error
--32042. A frame that two JSON readers could take differently is refused too.
+Without --policy and --lock a client frame over --max-frame-bytes and a call that
+cannot be put on record or delivered are refused, and nothing else. With one of
+them every tools/call is decided first: a refused one never reaches the server and
+is answered with error -32042. A frame that two JSON readers could take differently
+is refused too.
 SIGUSR1 reads the policy again; a file that does not load changes nothing.
 
 Exit: what COMMAND exits with; 128 + n if signal n ended it or aegis; at least 1
-if it ended before its client did; 1 for a usage error or if nothing could be
-started.`,
+if it ended before its client did; 1 for a usage error, if nothing could be
+started or if the relay failed.`,
 		Example: `  aegis keygen --out ~/.aegis/signing.key
   aegis wrap --audit ~/.aegis/records/ --signing-key ~/.aegis/signing.key -- npx -y @modelcontextprotocol/server-memory`,
 		Args: childCommand,
@@ -52,7 +53,6 @@ started.`,
 	f.register(cmd)
 	cmd.Flags().IntVar(&f.maxFrame, "max-frame-bytes", interpose.DefaultMaxFrame, "refuse client frames longer than this many `BYTES`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "with --confine-explain, print the plan as JSON")
-	f.maxInFlight = interpose.MaxInFlight
 	return cmd
 }
 

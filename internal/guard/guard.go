@@ -51,24 +51,24 @@ func (g *Guard) Inspect(a interpose.Answer) (r interpose.Ruling) {
 			r = g.fault(a, "a fault in the inspection")
 		}
 	}()
-	switch {
-	case a.Request == nil && g.surface != nil && mayList(a):
-		// A client may pair by looser ids than we do, or take a second answer.
-		if r := g.page(a); r.Instead != nil || r.Fault != nil {
+	call := a.Request == nil || a.Request.Method == wire.MethodCall
+	list := g.surface != nil && (a.Request == nil && mayList(a) || a.Request != nil && a.Request.Method == wire.MethodList)
+	if !call && !list {
+		return interpose.Ruling{}
+	}
+	g.frames.Add(1)
+	if list {
+		// If it may be both, a client pairs by looser ids than we do, or takes a
+		// second answer.
+		if r := g.page(a); !call || r.Instead != nil || r.Fault != nil {
 			return r
 		}
-		return g.result(a)
-	case a.Request == nil || a.Request.Method == wire.MethodCall:
-		return g.result(a)
-	case a.Request.Method == wire.MethodList && g.surface != nil:
-		return g.page(a)
 	}
-	return interpose.Ruling{}
+	return g.result(a)
 }
 
 // result inspects what answers a tools/call, or may.
 func (g *Guard) result(a interpose.Answer) interpose.Ruling {
-	g.frames.Add(1)
 	tool := ""
 	var declared inspect.Declaration
 	if a.Request != nil {
@@ -131,6 +131,6 @@ func (g *Guard) fault(a interpose.Answer, what string) interpose.Ruling {
 func (g *Guard) OverCap(from interpose.Side) {
 	g.sinks.Report(report.Finding{
 		RuleID: ruleFrameError, Severity: report.Low, Tier: "note", Action: report.Passed,
-		Direction: string(direction(from)), Message: "a frame over the cap passed unread",
+		Direction: string(direction(from)), Message: "a frame over the cap was not inspected",
 	})
 }

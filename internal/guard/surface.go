@@ -35,7 +35,6 @@ type Drift struct {
 // page judges a page of the list of tools. Each page that differs is replaced,
 // each time it comes. (G4; guard contract, section 7.3)
 func (g *Guard) page(a interpose.Answer) interpose.Ruling {
-	g.frames.Add(1)
 	drifts := []Drift{{Rule: ruleUnapproved, Class: "unapproved-change", Severity: report.High, Target: "tools", Message: "the list cannot be read one way only"}}
 	if a.Exact {
 		result := member(a.Raw, "result")

@@ -9,8 +9,8 @@ import (
 	"github.com/aegis-aar/aegis/internal/wire"
 )
 
-// MaxInFlight is the default bound on requests that wait for their answer.
-const MaxInFlight = 4096
+// DefaultMaxInFlight is the default bound on requests that wait for their answer.
+const DefaultMaxInFlight = 4096
 
 // openRequest is a request on its way to the server whose answer has not come.
 type openRequest struct {

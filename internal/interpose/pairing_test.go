@@ -160,16 +160,16 @@ func TestManyAnswersInAnotherOrder(t *testing.T) {
 	}
 }
 
-// With MaxInFlight calls open the client is not read until one is answered.
+// With DefaultMaxInFlight calls open the client is not read until one is answered.
 func TestCallsInFlightAreBounded(t *testing.T) {
 	const more = 20
 	var batch, behind []string
-	for i := range MaxInFlight {
+	for i := range DefaultMaxInFlight {
 		batch = append(batch, strings.TrimSuffix(call(fmt.Sprint(i), "t"), "\n"))
 	}
 	steps := []string{"read", "pause 50"}
 	for i := range more {
-		behind = append(behind, call(fmt.Sprint(MaxInFlight+i), "t"))
+		behind = append(behind, call(fmt.Sprint(DefaultMaxInFlight+i), "t"))
 		steps = append(steps, "say "+result(fmt.Sprint(i))+"\n", "read")
 	}
 	records := &manyWriters{t: t}
@@ -178,7 +178,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 		c.Recorder = records
 		c.Answer = writerFunc(func(p []byte) {
 			answers += bytes.Count(p, []byte("\n")) // each makes room for one call
-			if begun, room := int(records.begun.Load()), MaxInFlight+answers; begun > room {
+			if begun, room := int(records.begun.Load()), DefaultMaxInFlight+answers; begun > room {
 				t.Errorf("%d calls were let in when there was room for %d", begun, room)
 			}
 		})
@@ -186,7 +186,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 	s.send("[" + strings.Join(batch, ",") + "]\n")
 	s.send(behind...)
 	s.finish()
-	if begun := records.begun.Load(); begun != MaxInFlight+more {
+	if begun := records.begun.Load(); begun != DefaultMaxInFlight+more {
 		t.Errorf("%d calls were let in", begun)
 	}
 }
@@ -223,8 +223,8 @@ func id(n int) wire.ID { return wire.ID{Raw: []byte(fmt.Sprint(n))} }
 // A call that the client has cancelled gives up its place where none is left: a
 // server that never answers does not keep the client from being read.
 func TestCancelledCallsMakeRoom(t *testing.T) {
-	l := newLedger(MaxInFlight)
-	for i := range MaxInFlight {
+	l := newLedger(DefaultMaxInFlight)
+	for i := range DefaultMaxInFlight {
 		l.add(&openRequest{id: id(i)})
 	}
 	l.cancel(id(7))
@@ -242,8 +242,8 @@ func TestCancelledCallsMakeRoom(t *testing.T) {
 
 // A batch of more calls than fit at once waits for an empty ledger.
 func TestABatchAtTheBoundWaits(t *testing.T) {
-	l := newLedger(MaxInFlight)
-	for i := range MaxInFlight {
+	l := newLedger(DefaultMaxInFlight)
+	for i := range DefaultMaxInFlight {
 		l.add(&openRequest{id: id(i)})
 	}
 	fits := make(chan struct{})
@@ -258,8 +258,8 @@ func TestABatchAtTheBoundWaits(t *testing.T) {
 	<-fits
 
 	tooMany := make(chan struct{})
-	go func() { l.waitRoom(MaxInFlight + 1); close(tooMany) }()
-	for i := 2; i < MaxInFlight; i++ {
+	go func() { l.waitRoom(DefaultMaxInFlight + 1); close(tooMany) }()
+	for i := 2; i < DefaultMaxInFlight; i++ {
 		l.take(id(i))
 	}
 	<-tooMany
@@ -267,8 +267,8 @@ func TestABatchAtTheBoundWaits(t *testing.T) {
 
 // Nobody waits in a ledger that is closed, and nothing is lost in it.
 func TestAClosedLedger(t *testing.T) {
-	l := newLedger(MaxInFlight)
-	for i := range MaxInFlight {
+	l := newLedger(DefaultMaxInFlight)
+	for i := range DefaultMaxInFlight {
 		l.add(&openRequest{id: id(i)})
 	}
 	waits := make(chan struct{})
@@ -280,7 +280,7 @@ func TestAClosedLedger(t *testing.T) {
 			t.Fatalf("call %d comes at place %d", i, i)
 		}
 	}
-	if len(left) != MaxInFlight || l.take(id(0)) != nil || !l.empty() {
+	if len(left) != DefaultMaxInFlight || l.take(id(0)) != nil || !l.empty() {
 		t.Errorf("%d calls were left", len(left))
 	}
 }

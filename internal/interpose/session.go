@@ -61,8 +61,8 @@ type Config struct {
 	Strict, StrictFrameCap bool
 	// MaxFrame is the longest frame in bytes that is read as one; 0 means DefaultMaxFrame.
 	MaxFrame int
-	// MaxInFlight bounds the requests that wait for their answer; 0 means the
-	// constant. At the bound the client is not read, or, with an Inspector, the
+	// MaxInFlight bounds the requests that wait for their answer; 0 means
+	// DefaultMaxInFlight. At the bound the client is not read, or, with an Inspector, the
 	// oldest is let go of: its answer is then one to a request nobody knows.
 	MaxInFlight int
 
@@ -125,7 +125,7 @@ func Run(cfg Config) (Exit, error) {
 		cfg.MaxFrame = DefaultMaxFrame
 	}
 	if cfg.MaxInFlight == 0 {
-		cfg.MaxInFlight = MaxInFlight
+		cfg.MaxInFlight = DefaultMaxInFlight
 	}
 	if cfg.Voice == nil {
 		cfg.Voice = WrapVoice{}
