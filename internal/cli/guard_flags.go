@@ -113,16 +113,20 @@ func (f *catalogFlags) files() []confine.Protected {
 func (f catalogFlags) open() (*inspect.Catalog, error) {
 	var o inspect.Options
 	for _, list := range []struct {
-		path string
-		read func(string, io.Reader) ([]string, error)
-		into *[]string
-	}{{f.denylist, inspect.ReadDomains, &o.ExfilDomains}, {f.phrases, inspect.ReadPhrases, &o.Phrases}, {f.blockPhrases, inspect.ReadPhrases, &o.BlockPhrases}} {
+		flag, path string
+		read       func(string, io.Reader) ([]string, error)
+		into       *[]string
+	}{
+		{"--exfil-denylist", f.denylist, inspect.ReadDomains, &o.ExfilDomains},
+		{"--inject-phrases", f.phrases, inspect.ReadPhrases, &o.Phrases},
+		{"--block-inject-phrase-only", f.blockPhrases, inspect.ReadPhrases, &o.BlockPhrases},
+	} {
 		if list.path == "" {
 			continue
 		}
 		file, err := os.Open(list.path)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", list.flag, err)
 		}
 		*list.into, err = list.read(list.path, file)
 		file.Close()

@@ -57,7 +57,7 @@ func TestInspectExits(t *testing.T) {
 		"a cut line":        {"{}\n{\"id\"", []string{"-", "--audit-only"}, 2, "", "error: stdin: line 2: cut off: no JSON value\n"},
 		"no trace":          {"", []string{filepath.Join(dir, "none")}, 2, "", "error: open " + filepath.Join(dir, "none") + ": no such file or directory\n"},
 		"a folder":          {"", []string{dir}, 2, "", "error: read " + dir + ": is a directory\n"},
-		"a bad list":        {"", []string{"-", "--inject-phrases", "bad"}, 2, "", "error: open bad: no such file or directory\n"},
+		"a bad list":        {"", []string{"-", "--inject-phrases", "bad"}, 2, "", "error: --inject-phrases: open bad: no such file or directory\n"},
 		"a bad sink":        {"", []string{"-", "--json", dir}, 2, "", "error: open " + dir + ": is a directory\n"},
 	} {
 		code, stdout, stderr := runInspect(c.in, c.args...)

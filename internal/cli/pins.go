@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+
 	"github.com/aegis-aar/aegis/inspect"
 	"github.com/aegis-aar/aegis/internal/guard"
 	"github.com/aegis-aar/aegis/lock"
@@ -15,6 +19,9 @@ type pins struct {
 
 func loadPins(path string) (*pins, error) {
 	l, err := lock.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; make it with `aegis pin --out %s -- COMMAND`", err, path)
+	}
 	if err != nil {
 		return nil, err
 	}
